@@ -6,7 +6,7 @@ tests/audit says how they were labelled and names each that was missed. usage: p
 import statistics
 from collections.abc import Iterator
 
-from audit.figures import cpu, measure
+from audit.figures import measure, measure_cpu
 
 from benchmarks import figures
 from copier_fastmcp_engine.testing.lock import HINTS
@@ -26,7 +26,8 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         rows.append([hint or "all", *(share(*pair) for pair in kinds)])
     yield figures.Table(rows)
     hundred, many = (
-        statistics.median(cpu(count) for _ in range(turns)) for count in (100, 1000)
+        statistics.median(measure_cpu(count) for _ in range(turns))
+        for count in (100, 1000)
     )
     yield figures.Figure(
         what="CPU for 1,000 tools",

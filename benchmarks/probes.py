@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from mutants.servers import SERVERS, findings, rows, write
+from mutants.servers import SERVERS, load_rows, run_suite, write_project
 
 from benchmarks import figures
 
@@ -19,8 +19,8 @@ def measured(turns: int) -> Iterator[figures.Answer]:
     sums = [0, 0, 0, 0]
     for server in SERVERS:
         with tempfile.TemporaryDirectory() as folder:
-            all_rows = rows(server)
-            findings_by_tool = findings(write(server, all_rows, Path(folder)))
+            all_rows = load_rows(server)
+            findings_by_tool = run_suite(write_project(server, all_rows, Path(folder)))
         lying = [row for row in all_rows if row.finds]
         correct = [row.name for row in all_rows if not row.finds]
         count = sum(

@@ -22,9 +22,9 @@ def interruptible() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def environment(**more: str) -> dict[str, str]:
+def environment(**variables: str) -> dict[str, str]:
     """An environment in which no setting of whoever runs the tests counts."""
-    ours = (
+    prefixes = (
         "COPIER_",
         "FASTMCP_",
         "PYTEST_",
@@ -32,11 +32,12 @@ def environment(**more: str) -> dict[str, str]:
         "VIRTUAL_ENV",
         "PYTHONDONTWRITEBYTECODE",
     )
-    clean = {
-        name: value for name, value in os.environ.items() if not name.startswith(ours)
-    }
+    clean = {}
+    for name, value in os.environ.items():
+        if not name.startswith(prefixes):
+            clean[name] = value
     nowhere = {"XDG_CONFIG_HOME": os.devnull, "NO_COLOR": "1", "COLUMNS": "100"}
-    return clean | nowhere | WHO | more
+    return clean | nowhere | WHO | variables
 
 
 def call(
@@ -46,7 +47,7 @@ def call(
     return subprocess.run(
         [sys.executable, "-P", "-m", "copier_fastmcp", *map(str, words)],
         cwd=folder,
-        env=environment(**(forked.handing_on() | environ)),
+        env=environment(**(forked.fork_variables() | environ)),
         input=stdin,
         stdin=subprocess.DEVNULL if stdin is None else None,
         capture_output=True,
@@ -62,12 +63,12 @@ def fleet(*words: object) -> subprocess.CompletedProcess[str]:
     return call(Path.cwd(), "fleet", "--trust", *words, COLUMNS="400")
 
 
-def at_hand(project: Path) -> dict[str, str]:
-    """What lets `uv run` in a project use the environment of these tests, without a registry."""
+def uv_settings(project: Path) -> dict[str, str]:
+    """Return the variables that let `uv run` in a project use the environment of these tests, without a registry."""
     venv = {"UV_PROJECT_ENVIRONMENT": str(ROOT / ".venv"), "UV_NO_SYNC": "1"}
     return venv | {"PYTHONPATH": os.pathsep.join([str(project / "src"), str(SITE)])}
 
 
 def add(project: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run `add` as somebody who trusts the template."""
-    return call(project, "add", "--trust", *words, **at_hand(project), **environ)
+    return call(project, "add", "--trust", *words, **uv_settings(project), **environ)

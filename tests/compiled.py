@@ -1,8 +1,8 @@
-"""What is compiled is compiled once for a run of the tests: each template, and each module of the projects.
+"""A cache that compiles each template and each project module once per test run.
 
-A third of what a render costs is Jinja's compiler, in this process and in those of Copier that it starts: they find
-`tests/site/sitecustomize.py`, which calls `once`. The same modules and tests are in hundreds of projects; the programs
-that run there (`warm.py`) call `modules`.
+Jinja's compiler takes a third of the time of a render, in this process and in the Copier processes that it starts: those
+load `tests/site/sitecustomize.py`, which calls `compile_once`. Hundreds of projects contain the same modules and tests;
+their programs (`warm.py`) call `modules`.
 """
 
 import hashlib
@@ -26,16 +26,16 @@ Key = tuple[object, ...]
 T = TypeVar("T")
 
 
-def _once(
+def _compile_once(
     self: Environment,
     source: str | nodes.Template,
     name: str | None = None,
-    *rest: Any,
-    **more: Any,
+    *arguments: Any,
+    **keywords: Any,
 ) -> Any:
-    """What Jinja makes of a source; what else it depends on are the class and the settings, and these are in the key."""
-    if not isinstance(source, str) or more or any(rest[1:]):
-        return _compile(self, source, name, *rest, **more)
+    """Return Jinja's code for a source; the key also contains the class and the settings, on which the code depends."""
+    if not isinstance(source, str) or keywords or any(arguments[1:]):
+        return _compile(self, source, name, *arguments, **keywords)
     settings = (
         self.autoescape,
         self.optimized,
@@ -44,73 +44,73 @@ def _once(
     )
     key = (str(type(self)), settings, *sorted(self.extensions), source, name)
     if key not in _codes:
-        _codes[key] = _kept(key, CodeType) or _keep(
-            key, _compile(self, source, name, *rest)
+        _codes[key] = _load_compiled(key, CodeType) or _store_compiled(
+            key, _compile(self, source, name, *arguments)
         )
     self.preprocess(source, name)  # where Copier's `yield` forgets the template before
     return _codes[key]
 
 
 def _path(key: Key) -> Path:
-    """The file that holds a code for the other processes."""
+    """Return the file that stores a code object for the other processes."""
     name = hashlib.sha256(repr((jinja2.__version__, key)).encode()).hexdigest()
     return Path(os.environ["COMPILED_TEMPLATES"], name)
 
 
-def _kept(key: Key, kind: type[T]) -> T | None:
-    """What another process compiled, or None."""
+def _load_compiled(key: Key, kind: type[T]) -> T | None:
+    """Load what another process compiled, or None."""
     try:
-        made = marshal.loads(_path(key).read_bytes())
+        value = marshal.loads(_path(key).read_bytes())
     except (OSError, ValueError, EOFError, KeyError):
         return None
-    return made if isinstance(made, kind) else None
+    return value if isinstance(value, kind) else None
 
 
-def _keep(key: Key, made: T) -> T:
-    """Write what was compiled for the other processes, whole or not at all."""
+def _store_compiled(key: Key, value: T) -> T:
+    """Write a code object for the other processes atomically."""
     if "COMPILED_TEMPLATES" in os.environ:
-        path, said = _path(key), marshal.dumps(cast("Any", made))
+        path, content = _path(key), marshal.dumps(cast("Any", value))
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(said)
+            file.write(content)
         Path(file.name).replace(path)
-    return made
+    return value
 
 
 @cache
 def modules() -> None:
-    """Begin to keep what Python makes of a module, and pytest of a file of tests; what lies elsewhere has its own path."""
+    """Store the code of modules and of rewritten test files from now on; a copy elsewhere gets its own path."""
     rewriting: Any = importlib.import_module("_pytest.assertion.rewrite")
     compiled, rewritten = SourceFileLoader.source_to_code, rewriting._rewrite_test
 
-    def source_to_code(self: Any, data: Any, path: Any, **more: Any) -> CodeType:
-        key = ("module", data, *more.items())
-        if code := _kept(key, CodeType):
-            return _placed(code, str(path))
-        return _keep(key, compiled(self, data, path, **more))
+    def source_to_code(self: Any, data: Any, path: Any, **options: Any) -> CodeType:
+        key = ("module", data, *options.items())
+        if code := _load_compiled(key, CodeType):
+            return _relocate(code, str(path))
+        return _store_compiled(key, compiled(self, data, path, **options))
 
     def rewrite(path: Path, config: Any) -> tuple[bytes, CodeType]:
         key = ("tests", path.read_bytes())
-        if found := _kept(key, tuple):
-            return found[0], _placed(found[1], str(path))
-        made: tuple[bytes, CodeType] = rewritten(path, config)
-        return _keep(key, made)
+        if stored := _load_compiled(key, tuple):
+            return stored[0], _relocate(stored[1], str(path))
+        result: tuple[bytes, CodeType] = rewritten(path, config)
+        return _store_compiled(key, result)
 
     SourceFileLoader.source_to_code = source_to_code  # type: ignore[method-assign]
     rewriting._rewrite_test = rewrite
 
 
-def _placed(code: CodeType, path: str) -> CodeType:
-    """The code as if it had been compiled at a path."""
+def _relocate(code: CodeType, path: str) -> CodeType:
+    """Return the code as if it had been compiled at a path."""
     consts = (
-        _placed(c, path) if isinstance(c, CodeType) else c for c in code.co_consts
+        _relocate(c, path) if isinstance(c, CodeType) else c for c in code.co_consts
     )
     return code.replace(co_filename=path, co_consts=tuple(consts))
 
 
 @cache
-def once() -> None:
-    """Begin to keep them."""
-    Environment.compile = _once  # type: ignore[method-assign]
+def compile_once() -> None:
+    """Compile each template once for all processes from now on."""
+    Environment.compile = _compile_once  # type: ignore[method-assign]
 
 
 def ask_git_once() -> None:
@@ -123,15 +123,15 @@ def ask_git_once() -> None:
     original = main.Worker._sync_git_index_executable_bit
 
     def synchronize(worker: Any, path: Path, mode: int) -> None:
-        kept = vars(worker.subproject)
-        if "file_mode_is_off" not in kept:
+        cache = vars(worker.subproject)
+        if "file_mode_is_off" not in cache:
             git = main.get_git(context_dir=worker.subproject.local_abspath)
             try:
                 setting = git("config", "--type=bool", "--get", "core.fileMode")
             except failed:
                 setting = ""
-            kept["file_mode_is_off"] = setting.strip() == "false"
-        if kept["file_mode_is_off"]:
+            cache["file_mode_is_off"] = setting.strip() == "false"
+        if cache["file_mode_is_off"]:
             original(worker, path, mode)
 
     main.Worker._sync_git_index_executable_bit = synchronize
@@ -155,7 +155,7 @@ def parse_settings_fast() -> None:
 
 
 def shared(folder: Path) -> None:
-    """Share them with every process that is started from now on and that keeps PYTHONPATH."""
+    """Share the cache with every process that is started from now on and keeps PYTHONPATH."""
     os.environ["COMPILED_TEMPLATES"] = str(folder)
     paths = [str(SITE), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)

@@ -70,7 +70,7 @@ def one_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture
 def forks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the Python programs that a test starts fork from a process with the slow imports behind it."""
-    for name, value in forked.handing_on().items():
+    for name, value in forked.fork_variables().items():
         monkeypatch.setenv(name, value)
 
 

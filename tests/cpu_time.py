@@ -38,11 +38,11 @@ def cpu_seconds() -> float:
         ticks[int(name)] = sum(map(int, fields[11:15]))
         children.setdefault(int(fields[1]), []).append(int(name))
     total = 0
-    below = [os.getpid()]
-    while below:
-        process = below.pop()
+    pending = [os.getpid()]
+    while pending:
+        process = pending.pop()
         total += ticks.get(process, 0)
-        below += children.get(process, [])
+        pending += children.get(process, [])
     return total / TICKS
 
 

@@ -15,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import warm
 import yaml
 from rich.console import Console
 from rich.style import Style
@@ -61,40 +62,41 @@ def tool_language() -> str:
 def readme(project: Path) -> str:
     """The README, with the tool file and the size of a project that the default answers make, and what was measured."""
     file = (project / "src/notes_mcp/tools/delete_note.py").read_text(encoding="utf-8")
-    kept = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     tool = f"```python\n{file}```"
-    kept = re.sub(r"```python\n.*?```", lambda _: tool, kept, count=1, flags=re.DOTALL)
+    text = re.sub(r"```python\n.*?```", lambda _: tool, text, count=1, flags=re.DOTALL)
     package = project / "src/notes_mcp"
     sizes = (
-        lines(package / "policy") + lines(package / "engine"),
-        lines(project / "tests/policy"),
+        count_lines(package / "policy") + count_lines(package / "engine"),
+        count_lines(project / "tests/policy"),
     )
     price = "{:,} lines of policy and {:,} of its tests".format(
         *(round(n, -2) for n in sizes)
     )
-    kept, count = re.subn(
-        "[0-9,]+ lines of policy and [0-9,]+ of its tests", price, kept
+    text, count = re.subn(
+        "[0-9,]+ lines of policy and [0-9,]+ of its tests", price, text
     )
     assert count == 1
     measured = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
-    return with_peers(kept, measured)
+    return with_peers(text, measured)
 
 
 def guide_to_an_api() -> str:
     """docs/api.md with what was measured."""
-    kept = (ROOT / "docs/api.md").read_text(encoding="utf-8")
-    return with_door(kept, (ROOT / "docs/performance.md").read_text(encoding="utf-8"))
+    text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    return with_door(text, (ROOT / "docs/performance.md").read_text(encoding="utf-8"))
 
 
-def lines(folder: Path) -> int:
-    """The lines of Python in a folder."""
-    return sum(
-        len(path.read_text("utf-8").splitlines()) for path in folder.rglob("*.py")
-    )
+def count_lines(folder: Path) -> int:
+    """Count the lines of Python in a folder."""
+    counts = []
+    for path in folder.rglob("*.py"):
+        counts.append(len(path.read_text("utf-8").splitlines()))
+    return sum(counts)
 
 
-def picture(text: Text, title: str) -> str:
-    """Terminal text as an SVG."""
+def draw_svg(text: Text, title: str) -> str:
+    """Draw terminal text as an SVG."""
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     console.print(text, soft_wrap=False)
     drawn = console.export_svg(title=title, code_format=FRAME, unique_id="terminal")
@@ -125,13 +127,13 @@ def add_light_form(svg: str) -> str:
     return svg.replace("\n</style>", f"\n{block}\n</style>", 1)
 
 
-def words(svg: str) -> str:
+def extract_words(svg: str) -> str:
     """The text in a picture, which stays when rich draws it in another way."""
-    found = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
-    return " ".join("".join(found).replace("&#160;", " ").split())
+    pieces = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+    return " ".join("".join(pieces).replace("&#160;", " ").split())
 
 
-def runs(cells: Iterable[Any]) -> Iterator[tuple[str, bool, str]]:
+def group_cells(cells: Iterable[Any]) -> Iterator[tuple[str, bool, str]]:
     """Neighboring cells of a screen that look the same, as one text."""
     for (color, bold), same in groupby(cells, key=lambda cell: (cell.fg, cell.bold)):
         yield color, bold, "".join(cell.data for cell in same)
@@ -162,12 +164,12 @@ def terminal(folder: Path, height: int, *command: str) -> tuple[Any, Any, Any]:
     return child, screen, pyte.Stream(screen)
 
 
-def drawn(screen: Any, end: str) -> Text:
+def format_screen(screen: Any, end: str) -> Text:
     """What stands on a screen, to the line that holds a text."""
     lines = []
     for row in range(screen.lines):
         line = Text()
-        for fg, bold, run in runs(
+        for fg, bold, run in group_cells(
             screen.buffer[row][column] for column in range(WIDTH)
         ):
             color = (
@@ -185,31 +187,31 @@ def drawn(screen: Any, end: str) -> Text:
     return whole
 
 
-def prompts(template: Path, folder: Path) -> Text:
+def record_prompts(template: Path, folder: Path) -> Text:
     """The screen of somebody who answers the prompts of `copier copy`."""
     words = ("copier", "copy", "--quiet", "--skip-tasks", str(template), "my-orders")
     child, screen, stream = terminal(folder, 70, *words)
     questions = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
-    asked = {
-        name: of["help"].splitlines()[0]
-        for name, of in questions.items()
-        if name[0] != "_" and "help" in of
+    labels = {
+        name: question["help"].splitlines()[0]
+        for name, question in questions.items()
+        if name[0] != "_" and "help" in question
     }
     while (
         at := child.expect_exact(
-            [*asked.values(), importlib.import_module("pexpect").EOF]
+            [*labels.values(), importlib.import_module("pexpect").EOF]
         )
-    ) < len(asked):
+    ) < len(labels):
         stream.feed(child.before + child.after)
-        name = list(asked)[at]
-        asked.pop(name)
+        name = list(labels)[at]
+        labels.pop(name)
         child.send((CLEAR + TYPED[name] if name in TYPED else "") + "\r")
     stream.feed(child.before)
     child.close()
-    return drawn(screen, "is ready in")
+    return format_screen(screen, "is ready in")
 
 
-def review(template: Path, folder: Path) -> Text:
+def record_review(template: Path, folder: Path) -> Text:
     """The screen of somebody who has named the tools in `copier-fastmcp new`; they leave it there."""
     child, screen, stream = terminal(
         folder, 40, "copier_fastmcp", "new", "--template", str(template)
@@ -231,14 +233,12 @@ def review(template: Path, folder: Path) -> Text:
             )  # what is typed, then once more as an answer
             stream.feed(child.before + child.after)
     child.close(force=True)
-    return drawn(screen, "no such line")
+    return format_screen(screen, "no such line")
 
 
-def ran(*command: str | Path, folder: Path, **environ: str) -> Text:
+def run_in_color(*command: str | Path, folder: Path, **environ: str) -> Text:
     """What a program prints in a terminal with colors."""
-    clean = {
-        k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))
-    }
+    clean = warm.clean_environment()
     clean.pop("NO_COLOR", None)
     wide = {
         "FORCE_COLOR": "1",
@@ -266,17 +266,25 @@ def pictures(template: Path, project: Path) -> dict[str, str]:
         f'#!/bin/sh\nPYTHONPATH={project / "src"} exec {sys.executable} -P -m notes_mcp "$@"\n'
     )
     program.chmod(0o755)
-    table = ran(program, "tools", "list", folder=project)
-    demo = ran(sys.executable, ROOT / "scripts/demo_client.py", project, folder=project)
+    table = run_in_color(program, "tools", "list", folder=project)
+    demo = run_in_color(
+        sys.executable, ROOT / "scripts/demo_client.py", project, folder=project
+    )
     start, end = demo.plain.index("create_note {"), demo.plain.index("It is yours")
     called = demo[start:end]
     called.rstrip()
     source = {"PYTHONPATH": str(project / "src")}
-    gate = ran(sys.executable, ROOT / "scripts/demo_gate.py", folder=project, **source)
+    gate = run_in_color(
+        sys.executable, ROOT / "scripts/demo_gate.py", folder=project, **source
+    )
     return {
-        "gate.svg": picture(gate, "one deletion, three clients, two gates"),
-        "prompts.svg": picture(prompts(template, project.parent), "copier copy"),
-        "new.svg": picture(review(template, project.parent), "copier-fastmcp new"),
-        "tools.svg": picture(table, "notes-mcp tools list"),
-        "confirmation.svg": picture(called, "scripts/demo"),
+        "gate.svg": draw_svg(gate, "one deletion, three clients, two gates"),
+        "prompts.svg": draw_svg(
+            record_prompts(template, project.parent), "copier copy"
+        ),
+        "new.svg": draw_svg(
+            record_review(template, project.parent), "copier-fastmcp new"
+        ),
+        "tools.svg": draw_svg(table, "notes-mcp tools list"),
+        "confirmation.svg": draw_svg(called, "scripts/demo"),
     }

@@ -26,15 +26,22 @@ def tool(
     hints: dict[str, Any] | None = None,
     title: str = "",
     *params: str,
-    **more: Any,
+    **fields: Any,
 ) -> Tool:
     """One tool as the wire shows it."""
     title = title or name.replace("_", " ").title()
-    shown: Tool = {"name": name, "title": title, "description": "It does what it says."}
-    shown["inputSchema"] = {"type": "object", "properties": dict.fromkeys(params, TEXT)}
+    definition: Tool = {
+        "name": name,
+        "title": title,
+        "description": "It does what it says.",
+    }
+    definition["inputSchema"] = {
+        "type": "object",
+        "properties": dict.fromkeys(params, TEXT),
+    }
     if hints is not None:
-        shown["annotations"] = {"title": title, **hints}
-    return shown | more
+        definition["annotations"] = {"title": title, **hints}
+    return definition | fields
 
 
 GOOD = [
@@ -106,9 +113,12 @@ def server(tools: list[Tool], log: Path) -> Server[Any]:
     ) -> types.ListToolsResult:
         note(ctx)
         start = int((params and params.cursor) or 0)
-        page = [types.Tool.model_validate(each) for each in tools[start : start + 2]]
-        more = str(start + 2) if start + 2 < len(tools) else None
-        return types.ListToolsResult(tools=page, next_cursor=more)
+        page = [
+            types.Tool.model_validate(definition)
+            for definition in tools[start : start + 2]
+        ]
+        cursor = str(start + 2) if start + 2 < len(tools) else None
+        return types.ListToolsResult(tools=page, next_cursor=cursor)
 
     async def on_call(
         ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
@@ -134,25 +144,25 @@ def raw(tools: list[Tool], log: Path) -> None:
             "tools/list": {"tools": tools},
         }
         if "id" in message:
-            known = message["method"] in answers
-            wrong = {"error": {"code": -32601, "message": "unknown"}}
-            answer = {"result": answers[message["method"]]} if known else wrong
+            is_known = message["method"] in answers
+            error = {"error": {"code": -32601, "message": "unknown"}}
+            answer = {"result": answers[message["method"]]} if is_known else error
             print(
                 json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}),
                 flush=True,
             )
 
 
-async def serve(made: Server[Any], *, handshake: bool) -> None:
+async def serve(instance: Server[Any], *, handshake: bool) -> None:
     """Serve over stdio, in both eras or in the older one alone."""
     async with stdio_server() as (reading, writing):
-        options = made.create_initialization_options()
+        options = instance.create_initialization_options()
         if handshake:
             await serve_loop(
-                made, reading, writing, lifespan_state={}, init_options=options
+                instance, reading, writing, lifespan_state={}, init_options=options
             )
         else:
-            await made.run(reading, writing, options)
+            await instance.run(reading, writing, options)
 
 
 def main(which: str, log: str, *words: str) -> None:
@@ -161,19 +171,20 @@ def main(which: str, log: str, *words: str) -> None:
         for _ in sys.stdin:
             pass
     elif which == "raw":
-        raw([each for _, each in RAW], Path(log))
+        raw([definition for _, definition in RAW], Path(log))
     else:
-        made = server(
-            GOOD if which == "good" else [each for _, each in PLANTED], Path(log)
+        instance = server(
+            GOOD if which == "good" else [definition for _, definition in PLANTED],
+            Path(log),
         )
         if words[:1] == ("--http",):
             import uvicorn
 
             uvicorn.run(
-                made.streamable_http_app(), port=int(words[1]), log_level="warning"
+                instance.streamable_http_app(), port=int(words[1]), log_level="warning"
             )
         else:
-            anyio.run(lambda: serve(made, handshake="--handshake" in words))
+            anyio.run(lambda: serve(instance, handshake="--handshake" in words))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Programs that fork from a process that has FastMCP and Copier imported: the hundredth costs no import.
+"""Programs that fork from a process with FastMCP and Copier imported, so that none imports them again.
 
-A client starts a small program that hands its standard streams on; that process forks, and the server runs there. With
-the variables of `handing_on`, each Python that starts hands itself on so: `tests/site/sitecustomize.py` asks `FORKS`.
+A client starts a small program that passes its standard streams to that process, which forks and runs the server. With
+the variables of `fork_variables`, every Python program is passed on the same way: `tests/site/sitecustomize.py` reads `FORKS`.
 """
 
 import atexit
@@ -28,18 +28,21 @@ RELAY = ["-IS", str(Path(__file__).parent / "site/relay.py")]
 
 @contextmanager
 def forking(serve: Callable[[list[str]], object]) -> Iterator[list[str]]:
-    """The words of a program that serves over stdio, each time in a process of its own.
+    """Yield the command line of a stdio server that runs in a new process each time.
 
     Args:
         serve: The server, run in the folder and with the variables of the program; it gets further words.
     """
-    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as here:
-        here.bind(address := str(Path(folder, "s")))
-        here.listen()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        socket.socket(socket.AF_UNIX) as listener,
+    ):
+        listener.bind(address := str(Path(folder, "s")))
+        listener.listen()
         watched, held = os.pipe()  # closed with this process, however it ends
         if not (child := os.fork()):
             os.close(held)
-            _wait(here, watched, serve)
+            _wait(listener, watched, serve)
         os.close(watched)
         try:
             yield [sys.executable, *RELAY, address]
@@ -49,22 +52,22 @@ def forking(serve: Callable[[list[str]], object]) -> Iterator[list[str]]:
 
 
 def _wait(
-    here: socket.socket, watched: int, serve: Callable[[list[str]], object]
+    listener: socket.socket, watched: int, serve: Callable[[list[str]], object]
 ) -> None:
     """Fork for each program that connects, until the tests are over."""
-    while watched not in select.select([here.fileno(), watched], [], [])[0]:
-        there, _ = here.accept()
+    while watched not in select.select([listener.fileno(), watched], [], [])[0]:
+        connection, _ = listener.accept()
         _reap()
         if not os.fork():
             if child := os.fork():
-                _tell(there, child)
+                _tell(connection, child)
             atexit._clear()  # what the tests clean up at their end, such as the folder of the socket
-            words = _become(there)
+            words = _become(connection)
             try:
                 serve(words)
             finally:
-                warm.leave(1)
-        there.close()
+                warm.end_process(1)
+        connection.close()
     _reap()
     os._exit(0)
 
@@ -76,25 +79,25 @@ def _reap() -> None:
             pass
 
 
-def _tell(there: socket.socket, child: int) -> None:
-    """Wait for a program, and tell how it ended."""
+def _tell(connection: socket.socket, child: int) -> None:
+    """Wait for a program and send its exit code."""
     _, status = os.waitpid(child, 0)
     with suppress(OSError):  # who started it may be gone
-        there.send(str(os.waitstatus_to_exitcode(status)).encode())
+        connection.send(str(os.waitstatus_to_exitcode(status)).encode())
     os._exit(0)
 
 
-def _become(there: socket.socket) -> list[str]:
-    """Take on the streams, the folder and the variables of a program, and end when it is ended; its words."""
-    told, streams, *_ = socket.recv_fds(there, 65_536, 3)
-    while not told.endswith(b"\n"):
-        told += there.recv(65_536)
+def _become(connection: socket.socket) -> list[str]:
+    """Adopt the streams, folder and variables of a program, end with it, and return its command line."""
+    message, streams, *_ = socket.recv_fds(connection, 65_536, 3)
+    while not message.endswith(b"\n"):
+        message += connection.recv(65_536)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
     sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
-    order = json.loads(told)
+    order = json.loads(message)
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environ"])
@@ -102,7 +105,7 @@ def _become(there: socket.socket) -> list[str]:
         plumbum.local.env.__init__()  # else Copier hands on the variables from when it was imported
 
     def watch() -> None:
-        there.recv(1)
+        connection.recv(1)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -114,8 +117,8 @@ _servers: list[subprocess.Popen[bytes]] = []
 
 
 @cache
-def _started() -> tuple[str, object]:
-    """The address of a process that forks Python programs; it ends with this one, and its folder goes."""
+def _start_server() -> tuple[str, object]:
+    """Start the process that forks Python programs and return its address; it ends with this one, and its folder goes."""
     folder = tempfile.TemporaryDirectory(prefix="forks")
     address = str(Path(folder.name, "s"))
     process = subprocess.Popen(
@@ -139,9 +142,9 @@ def stop() -> None:
         process.wait()
 
 
-def handing_on() -> dict[str, str]:
-    """The variables with which a program and those that it starts fork, where the system can."""
-    return {"FORKS": _started()[0]} if hasattr(os, "fork") else {}
+def fork_variables() -> dict[str, str]:
+    """Return the variables with which a program and those that it starts fork, where the system can."""
+    return {"FORKS": _start_server()[0]} if hasattr(os, "fork") else {}
 
 
 def run(
@@ -165,17 +168,21 @@ def run(
         return None
     order = {"words": [*words], "folder": str(folder), "environ": {**environ}}
     with (
-        tempfile.TemporaryDirectory() as kept,
-        socket.socket(socket.AF_UNIX) as there,
+        tempfile.TemporaryDirectory() as directory,
+        socket.socket(socket.AF_UNIX) as connection,
     ):
-        out, err = Path(kept, "out"), Path(kept, "err")
-        there.connect(_started()[0])
-        there.settimeout(seconds)
-        with open(os.devnull) as nothing, out.open("w") as told, err.open("w") as said:
-            streams = [file.fileno() for file in (nothing, told, said)]
-            socket.send_fds(there, [json.dumps(order).encode() + b"\n"], streams)
+        out, err = Path(directory, "out"), Path(directory, "err")
+        connection.connect(_start_server()[0])
+        connection.settimeout(seconds)
+        with (
+            open(os.devnull) as nothing,
+            out.open("w") as out_file,
+            err.open("w") as err_file,
+        ):
+            streams = [file.fileno() for file in (nothing, out_file, err_file)]
+            socket.send_fds(connection, [json.dumps(order).encode() + b"\n"], streams)
         try:
-            code = int(there.recv(8) or 1)
+            code = int(connection.recv(8) or 1)
         except TimeoutError:
             raise subprocess.TimeoutExpired([*words], seconds) from None
         texts = out.read_text("utf-8"), err.read_text("utf-8")
@@ -183,15 +190,15 @@ def run(
 
 
 def minimal_environment() -> dict[str, str]:
-    """The variables that a program without the tests' own environment needs to fork, and to find compiled templates."""
+    """Return the variables that a program outside the tests' environment needs to fork and to find compiled templates."""
     names = ("COMPILED_TEMPLATES", "PYTHONPATH")
-    kept = {name: os.environ[name] for name in names if name in os.environ}
-    return kept | handing_on()
+    variables = {name: os.environ[name] for name in names if name in os.environ}
+    return variables | fork_variables()
 
 
 def python(words: Sequence[str]) -> list[str]:
-    """The words of a Python program, which forks where the system can."""
-    relay = [*RELAY, _started()[0]] if hasattr(os, "fork") else []
+    """Return the command line of a Python program, which forks where the system can."""
+    relay = [*RELAY, _start_server()[0]] if hasattr(os, "fork") else []
     return [sys.executable, *relay, *words]
 
 
@@ -199,11 +206,17 @@ if __name__ == "__main__":
     sys.path.remove(
         str(Path(__file__).parent)
     )  # no program finds what is beside this file
-    warm.imported(*MAKERS)
+    warm.import_shared(*MAKERS)
     compiled.ask_git_once()
     compiled.parse_settings_fast()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(sys.argv[1])
         listening.listen()
         print("here", flush=True)
-        _wait(listening, 0, lambda words: warm.leave(warm.play(warm.settled(words))))
+        _wait(
+            listening,
+            0,
+            lambda words: warm.end_process(
+                warm.run_program(warm.set_import_path(words))
+            ),
+        )

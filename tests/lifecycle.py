@@ -1,4 +1,4 @@
-"""A project over its years: started from one release, changed by its owner, updated to another."""
+"""The life of a project: rendered from one release, changed by its owner, updated to another."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 import copier
 import forked
 import yaml
-from support import PYTEST, Answers, git, packed, python, render
+from support import PYTEST, Answers, git, pack_objects, python, render
 
 TOOLS = ["search_notes", "get_note", "create_note", "delete_note"]
 SRC = "src/notes_mcp/"
@@ -45,7 +45,7 @@ def start(template: Path, to: Path, tag: str = "v1.0.0", **answers: object) -> P
 def update(project: Path, tag: str, answers: Answers | None = None) -> None:
     """Bring a release to a project, as `copier update --defaults` does, and commit it."""
     before = dict(os.environ)
-    os.environ |= forked.handing_on()  # the guard starts Copier twice
+    os.environ |= forked.fork_variables()  # the guard starts Copier twice
     try:
         copier.run_update(
             project,
@@ -63,19 +63,29 @@ def update(project: Path, tag: str, answers: Answers | None = None) -> None:
 
 
 def uncommitted(project: Path) -> set[str]:
-    """What git sees."""
+    """List the uncommitted files."""
     lines = git(project, "status", "--porcelain", "--untracked-files=all").splitlines()
     return {line[3:] for line in lines}
 
 
+def list_own_changes(project: Path) -> set[str]:
+    """List the uncommitted files other than the decision records of the policy."""
+    names = set()
+    for name in uncommitted(project):
+        if not name.startswith("docs/adr/policy/"):
+            names.add(name)
+    return names
+
+
 def bytes_of(project: Path) -> dict[str, str]:
-    """The hash of every file but git's own, caches and data."""
-    return {
-        str(path.relative_to(project)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(project.rglob("*"))
-        if path.is_file()
-        and not {".git", ".data", "__pycache__"} & {*path.relative_to(project).parts}
-    }
+    """Return the hash of every file except git's own, caches and data."""
+    ignored = {".git", ".data", "__pycache__"}
+    digests = {}
+    for path in sorted(project.rglob("*")):
+        name = path.relative_to(project)
+        if path.is_file() and not ignored.intersection(name.parts):
+            digests[str(name)] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return digests
 
 
 def released(template: Path, to: Path, tag: str, *edits: Edit, **files: str) -> Path:
@@ -96,30 +106,30 @@ def released(template: Path, to: Path, tag: str, *edits: Edit, **files: str) -> 
         git(to, "add", "--all")
     git(to, "commit", "--quiet", f"--message={tag}")
     git(to, "tag", tag)
-    packed(to)
+    pack_objects(to)
     return to
 
 
 def write_manifest(template: Path) -> None:
-    """Write the engine's manifest anew, as every release does."""
+    """Regenerate the engine's manifest, as every release does."""
     script = template / "scripts/engine-manifest"
     subprocess.run([sys.executable, script], cwd=template, check=True)
 
 
-def said(project: Path) -> Answers:
-    """The answers that a project keeps."""
-    found: Answers = yaml.safe_load((project / ANSWERS).read_text(encoding="utf-8"))
-    return found
+def load_answers(project: Path) -> Answers:
+    """Load the answers of a project."""
+    answers: Answers = yaml.safe_load((project / ANSWERS).read_text(encoding="utf-8"))
+    return answers
 
 
-def changed(project: Path, before: dict[str, str]) -> set[str]:
-    """The files that are otherwise than before, new and gone ones among them."""
+def find_changes(project: Path, before: dict[str, str]) -> set[str]:
+    """Find the files that were changed, added or removed."""
     after = bytes_of(project)
     return {name for name in before | after if before.get(name) != after.get(name)}
 
 
-def suite(project: Path, *words: str) -> str:
-    """What the project's own annotation suite says; its server is not started over stdio, which costs most of the time."""
+def run_suite(project: Path, *words: str) -> str:
+    """Run the project's own annotation suite without starting its server over stdio, which takes most of the time."""
     file = "tests/policy/test_annotations.py"
     started = f"--deselect={file}::test_stdio_serves_the_same_tools"
     return python(project, *PYTEST, file, started, *words).stdout
@@ -165,8 +175,8 @@ def rename_author(repository: Path, version: str) -> Path:
     )
 
 
-def move(repository: Path) -> list[Edit]:
-    """engine/texts.py becomes engine/hygiene.py."""
+def move_module(repository: Path) -> list[Edit]:
+    """Return the edits that rename engine/texts.py to engine/hygiene.py."""
     folder = repository / ENGINE
     (folder / "texts.py").rename(folder / "hygiene.py")
     edits = []

@@ -1,4 +1,4 @@
-"""Programs that listen on a port of this machine: a port for them, the wait until they are there, a Redis."""
+"""Programs that listen on a local port: finding a port, waiting for the program, a Redis."""
 
 import contextlib
 import os
@@ -36,7 +36,7 @@ def free_port() -> Iterator[int]:
 def listens(
     port: int, process: "subprocess.Popen[Any]", log: Path | None = None
 ) -> None:
-    """Wait until a program listens; AssertionError, with its log: it ended, or takes too long."""
+    """Wait until a program listens; AssertionError with its log if it ends or takes too long."""
     last = time.monotonic() + PATIENCE
     while True:
         if process.poll() is not None or time.monotonic() > last:
@@ -56,9 +56,13 @@ def running(
     words: Sequence[str], port: int, log: Path | None = None, **settings: Any
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """A program that listens on a port, from when it does until the block ends; what it says is added to its log."""
-    with (log or Path(os.devnull)).open("ab") as said:
+    with (log or Path(os.devnull)).open("ab") as log_file:
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=said, stderr=said, **settings
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=log_file,
+            stderr=log_file,
+            **settings,
         )
     try:
         listens(port, process, log)

@@ -1,4 +1,4 @@
-"""On CI nothing is skipped in silence: what is missing there fails, unless MAY_SKIP names it.
+"""Failures instead of silent skips on CI: a missing program fails its test unless MAY_SKIP names it.
 
 A platform, a fork of the template, or the answers of a project may decide that a row asks nothing; a program that is not
 installed decides nothing. `MAY_SKIP="redis chromium"` allows reasons with one of these words.
@@ -20,8 +20,8 @@ DECIDED = re.compile(
 )
 
 
-def missing(reason: str) -> bool:
-    """Whether a test was skipped for want of something that CI should have."""
+def is_missing(reason: str) -> bool:
+    """Tell whether a test was skipped because a program that CI should have is missing."""
     allowed = os.environ.get("MAY_SKIP", "").lower().split()
     return not DECIDED.search(reason) and not any(
         word in reason.lower() for word in allowed
@@ -34,14 +34,16 @@ def pytest_runtest_makereport() -> Generator[
 ]:
     """Turn a skip for want of something into a failure that says how to allow it."""
     report = yield
-    said: Any = report.longrepr
+    longrepr: Any = report.longrepr
     skipped = (
-        report.skipped and not hasattr(report, "wasxfail") and isinstance(said, tuple)
+        report.skipped
+        and not hasattr(report, "wasxfail")
+        and isinstance(longrepr, tuple)
     )
-    if ON_CI and skipped and missing(said[2]):
+    if ON_CI and skipped and is_missing(longrepr[2]):
         mend = "install it (scripts/_system), or name it in MAY_SKIP"
         report.outcome, report.longrepr = (
             "failed",
-            f"{said[2]}\nOn CI this is a failure: {mend}.",
+            f"{longrepr[2]}\nOn CI this is a failure: {mend}.",
         )
     return report

@@ -1,4 +1,4 @@
-"""Programs of other people, fetched from a package registry; where there is none, their test is skipped."""
+"""Third-party programs from a package registry; without a registry their tests are skipped."""
 
 import os
 import re
@@ -30,20 +30,20 @@ def run(
     )
 
 
-def fetched(
+def run_fetched(
     *words: str | Path, folder: Path, codes: tuple[int, ...] = (0,), **environ: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run what needs a registry: skip with its own words where it has none, else it must end with one of `codes`."""
+    """Run a program that needs a registry; skip with its message if there is none, else require one of `codes`."""
     try:
         done = run(*words, folder=folder, **environ)
         if done.returncode and re.search(UNREACHABLE, done.stdout + done.stderr):
             done = run(*words, folder=folder, **environ)  # registries have bad moments
     except FileNotFoundError:
         pytest.skip(f"{words[0]} is not installed")
-    said = done.stdout + done.stderr
-    if done.returncode and (why := re.search(f".*({UNREACHABLE}).*", said)):
-        pytest.skip(f"{words[0]}: {why[0]}")
-    assert done.returncode in codes, said[-4000:]
+    output = done.stdout + done.stderr
+    if done.returncode and (failure := re.search(f".*({UNREACHABLE}).*", output)):
+        pytest.skip(f"{words[0]}: {failure[0]}")
+    assert done.returncode in codes, output[-4000:]
     return done
 
 

@@ -100,16 +100,18 @@ def tools(draw: DrawFn, name: str, confirm: str) -> Any:
         tool["exceptions"] = [
             {"hint": h, "value": hints[h], "why": draw(texts(200))} for h in picked
         ]
-    said = draw(st.sampled_from([None, None, True, False, "question"]))
-    if said == "question":
-        said = draw(texts(200).filter(lambda text: not PLACEHOLDER.search(text)))
-        known = [f"{{{param['name']}}}" for param in tool.get("params", [])]
-        said += draw(st.sampled_from([*known, ""]))
-    if said is not None:
-        tool["confirm"] = said
-    if said is False and needs_a_reason(tool, confirm):
-        more = {"hint": "confirm", "value": False, "why": draw(texts(200))}
-        tool["exceptions"] = [*tool.get("exceptions", []), more]
+    confirmation = draw(st.sampled_from([None, None, True, False, "question"]))
+    if confirmation == "question":
+        confirmation = draw(
+            texts(200).filter(lambda text: not PLACEHOLDER.search(text))
+        )
+        placeholders = [f"{{{param['name']}}}" for param in tool.get("params", [])]
+        confirmation += draw(st.sampled_from([*placeholders, ""]))
+    if confirmation is not None:
+        tool["confirm"] = confirmation
+    if confirmation is False and needs_a_reason(tool, confirm):
+        exception = {"hint": "confirm", "value": False, "why": draw(texts(200))}
+        tool["exceptions"] = [*tool.get("exceptions", []), exception]
     if "params" in tool and draw(st.integers(0, 5)) == 0:
         tool["params"].append({"name": "confirm", "type": "bool", "default": False})
     return tool
@@ -161,14 +163,18 @@ def requests(draw: DrawFn, tool: Answers) -> Answers:
         method = "PUT"
     path += draw(st.sampled_from(["/tail", ""])) or ("" if path else "/")
     query += draw(st.sampled_from([[], ["state=open"]]))
-    more: Answers = {"http": f"{method} {path}{'?' if query else ''}{'&'.join(query)}"}
+    binding: Answers = {
+        "http": f"{method} {path}{'?' if query else ''}{'&'.join(query)}"
+    }
     if "returns" in tool and method != "HEAD":
         wide = {"createdAt": "datetime", "_links": "any", "class": {"type": "str"}}
         fields = tool["returns"] | draw(st.sampled_from([{}, wide]))
-        more["returns"] = draw(st.sampled_from([fields, [fields], {"data": [fields]}]))
+        binding["returns"] = draw(
+            st.sampled_from([fields, [fields], {"data": [fields]}])
+        )
     if method == "HEAD":
-        more["returns"] = {"there": "bool"}
-    return tool | more | {"params": params}
+        binding["returns"] = {"there": "bool"}
+    return tool | binding | {"params": params}
 
 
 URIS = st.sampled_from(
@@ -181,7 +187,7 @@ URIS = st.sampled_from(
 @st.composite
 def resources(draw: DrawFn) -> Answers:
     """One resource or resource template."""
-    said = {
+    resource = {
         "uri": draw(URIS),
         "name": draw(texts(100)),
         "description": draw(texts(2000, lines=True)),
@@ -189,7 +195,7 @@ def resources(draw: DrawFn) -> Answers:
     kind = draw(
         st.sampled_from([None, "application/json", "text/plain", "image/svg+xml"])
     )
-    return said | ({"mime_type": kind} if kind else {})
+    return resource | ({"mime_type": kind} if kind else {})
 
 
 @st.composite
@@ -213,9 +219,10 @@ def answer_sets(draw: DrawFn) -> Answers:
             unique_by=camel,
         )
     )
-    answers["tools"] = [
-        draw(tools(name, policy_of(answers)["confirm"])) for name in names
-    ]
+    drawn_tools = []
+    for name in names:
+        drawn_tools.append(draw(tools(name, policy_of(answers)["confirm"])))
+    answers["tools"] = drawn_tools
     modules = {t.get("module") for t in answers["tools"] if isinstance(t, dict)}
     answers["tools"] = [
         t

@@ -53,19 +53,19 @@ def texts(most: int, *, lines: bool = False) -> SearchStrategy[str]:
         st.text(LETTERS, min_size=1, max_size=8),
     )
     mixed = st.lists(piece, min_size=1, max_size=10).map(
-        lambda found: "".join(found)[:most]
+        lambda parts: "".join(parts)[:most]
     )
-    long = piece.map(lambda one: (one * most)[:most])
+    long = piece.map(lambda chunk: (chunk * most)[:most])
     plain = st.sampled_from(
         ["Get a note.", "Do it, then say so (twice)!", "It's 100% done."]
     ).map(lambda text: text[:most])
     drawn = st.one_of(mixed, mixed, mixed, plain, long)
-    return drawn.map(composed).filter(
+    return drawn.map(compose_accents).filter(
         lambda text: 0 < len(text.strip()) <= len(text) <= most
     )
 
 
-def composed(text: str) -> str:
+def compose_accents(text: str) -> str:
     """The form in which a keyboard types a letter with its accent."""
     return unicodedata.normalize("NFC", text)
 
@@ -251,12 +251,12 @@ def numbers(draw: DrawFn, kind: str) -> Answers:
     """Bounds that leave room, and perhaps a default between them."""
     values = sorted(draw(st.lists(SAMPLES[kind], min_size=3, max_size=3)))
     low, value, high = values
-    said: Answers = {}
+    bounds: Answers = {}
     if draw(st.booleans()):
-        said["gt" if low < value and draw(st.booleans()) else "ge"] = low
+        bounds["gt" if low < value and draw(st.booleans()) else "ge"] = low
     if draw(st.booleans()):
-        said["lt" if value < high and draw(st.booleans()) else "le"] = high
-    return said | ({"default": value} if draw(st.booleans()) else {})
+        bounds["lt" if value < high and draw(st.booleans()) else "le"] = high
+    return bounds | ({"default": value} if draw(st.booleans()) else {})
 
 
 @st.composite
@@ -264,33 +264,33 @@ def strings(draw: DrawFn) -> Answers:
     """A pattern or lengths, and perhaps a default that keeps them."""
     pattern = draw(st.sampled_from([None, None, *PATTERNS]))
     value = PATTERNS[pattern] if pattern else draw(SAMPLES["str"])
-    said: Answers = {"pattern": pattern} if pattern else {}
+    constraints: Answers = {"pattern": pattern} if pattern else {}
     if draw(st.booleans()):
-        said["min_length"] = draw(st.integers(0, len(value)))
+        constraints["min_length"] = draw(st.integers(0, len(value)))
     if draw(st.booleans()):
-        said["max_length"] = draw(st.integers(len(value), 5000))
-    return said | ({"default": value} if draw(st.booleans()) else {})
+        constraints["max_length"] = draw(st.integers(len(value), 5000))
+    return constraints | ({"default": value} if draw(st.booleans()) else {})
 
 
 @st.composite
-def lists(draw: DrawFn, of: str) -> Answers:
+def lists(draw: DrawFn, item_type: str) -> Answers:
     """How many, and perhaps a default of that many."""
-    values = draw(st.lists(SAMPLES[of], max_size=4))
-    said: Answers = {}
+    values = draw(st.lists(SAMPLES[item_type], max_size=4))
+    constraints: Answers = {}
     if draw(st.booleans()):
-        said["min_items"] = draw(st.integers(0, len(values)))
+        constraints["min_items"] = draw(st.integers(0, len(values)))
     if draw(st.booleans()):
-        said["max_items"] = draw(st.integers(len(values), 200))
-    return said | ({"default": values} if draw(st.booleans()) else {})
+        constraints["max_items"] = draw(st.integers(len(values), 200))
+    return constraints | ({"default": values} if draw(st.booleans()) else {})
 
 
 @st.composite
 def choices(draw: DrawFn) -> Answers:
     """Texts, whole numbers and booleans to choose from."""
-    one = st.one_of(texts(36), st.integers(-5, 5), st.booleans())
-    offered = draw(st.lists(one, min_size=1, max_size=5, unique=True))
-    more = {"default": draw(st.sampled_from(offered))} if draw(st.booleans()) else {}
-    return {"choices": offered} | more
+    scalar = st.one_of(texts(36), st.integers(-5, 5), st.booleans())
+    offered = draw(st.lists(scalar, min_size=1, max_size=5, unique=True))
+    default = {"default": draw(st.sampled_from(offered))} if draw(st.booleans()) else {}
+    return {"choices": offered} | default
 
 
 @st.composite
@@ -298,26 +298,26 @@ def params(draw: DrawFn, name: str) -> Answers:
     """One parameter under a given name."""
     kind = draw(st.sampled_from([*TYPES, "str", "str", "int", "choices"]))
     if kind == "choices":
-        said = draw(choices())
+        param = draw(choices())
     else:
-        said = {"type": kind} if kind != "str" or draw(st.booleans()) else {}
+        param = {"type": kind} if kind != "str" or draw(st.booleans()) else {}
         if kind in ("int", "float"):
-            said |= draw(numbers(kind))
+            param |= draw(numbers(kind))
         elif kind == "str":
-            said |= draw(strings())
+            param |= draw(strings())
         elif kind.startswith("list["):
-            said |= draw(lists(kind[5:-1]))
+            param |= draw(lists(kind[5:-1]))
         elif draw(st.booleans()):
-            said["default"] = draw(SAMPLES[kind])
+            param["default"] = draw(SAMPLES[kind])
     if draw(st.booleans()):
-        said["description"] = draw(texts(1000, lines=True))
-    if "default" not in said and draw(st.booleans()):
-        said |= draw(
+        param["description"] = draw(texts(1000, lines=True))
+    if "default" not in param and draw(st.booleans()):
+        param |= draw(
             st.sampled_from(
                 [{"required": False}, {"required": True}, {"default": None}]
             )
         )
-    return {"name": name} | said
+    return {"name": name} | param
 
 
 RESULT_NAMES = st.one_of(
@@ -343,10 +343,10 @@ def results(draw: DrawFn) -> Any:
     kind = draw(st.sampled_from(TYPES))
     if draw(st.booleans()):
         return kind
-    said: Answers = {"type": kind}
+    result: Answers = {"type": kind}
     if draw(st.booleans()):
-        said["description"] = draw(texts(1000, lines=True))
+        result["description"] = draw(texts(1000, lines=True))
     if draw(st.booleans()):
         default = RESULT_DEFAULTS.get(kind, st.just([]))
-        said["default"] = draw(st.one_of(default, st.none()))
-    return said
+        result["default"] = draw(st.one_of(default, st.none()))
+    return result

@@ -1,4 +1,4 @@
-"""What every tier uses: the macros' environment, the template as a tagged clone, renders, their programs."""
+"""Helpers of all tests: the macros' environment, the template as a tagged clone, renders, their programs."""
 
 import hashlib
 import json
@@ -18,12 +18,13 @@ import compiled
 import copier
 import forked
 import pytest
+import warm
 import yaml
 from jinja2 import FileSystemLoader, StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic_core import to_jsonable_python
 
-compiled.once()
+compiled.compile_once()
 compiled.ask_git_once()
 compiled.parse_settings_fast()
 ROOT = Path(__file__).parent.parent
@@ -50,23 +51,25 @@ EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.yml"))
 
 
 def nightly_but(always: Collection[Any], names: Iterable[Any] = EXAMPLES) -> list[Any]:
-    """The names as parameters of a test, of which every run takes `always` and the nightly run the others."""
-    return [
-        name if name in always else pytest.param(name, marks=pytest.mark.nightly)
-        for name in names
-    ]
+    """Return the names as test parameters: `always` for every run, the others for the nightly run only."""
+    params = []
+    for name in names:
+        params.append(
+            name if name in always else pytest.param(name, marks=pytest.mark.nightly)
+        )
+    return params
 
 
 def draws(count: int) -> int:
-    """How many examples a property is tried with: all where `DRAWS=all` is set, as at night, else a quarter."""
+    """Return the number of examples of a property: all with `DRAWS=all`, as at night, else a quarter."""
     return count if os.environ.get("DRAWS") == "all" else count // 4
 
 
 def answers(name: str) -> Answers:
     """The answers of a named example."""
     path = ROOT / "examples" / f"{name}.yml"
-    said: Answers = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return said
+    document: Answers = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return document
 
 
 @cache
@@ -85,17 +88,17 @@ def environment() -> SandboxedEnvironment:
 
 
 def macro(file: str, name: str, *arguments: object) -> str:
-    """What one macro of `macros/` or `writing/` answers."""
-    found = environment().select_template(
+    """Return the output of a macro of `macros/` or `writing/`."""
+    template = environment().select_template(
         [f"macros/{file}.jinja", f"writing/{file}.jinja"]
     )
-    return str(getattr(found.module, name)(*arguments))
+    return str(getattr(template.module, name)(*arguments))
 
 
 def specs(tools: object) -> list[dict[str, Any]]:
     """The full specification of each tool in an answer."""
-    found: list[dict[str, Any]] = json.loads(macro("specs", "specs", tools))
-    return found
+    tool_specs: list[dict[str, Any]] = json.loads(macro("specs", "specs", tools))
+    return tool_specs
 
 
 @cache
@@ -105,72 +108,88 @@ def _text(source: str) -> Template:
 
 @cache
 def _questions() -> Answers:
-    found: Answers = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
-    return {name: asked for name, asked in found.items() if not name.startswith("_")}
+    document: Answers = yaml.safe_load(
+        (ROOT / "copier.yml").read_text(encoding="utf-8")
+    )
+    questions = {}
+    for name, question in document.items():
+        if not name.startswith("_"):
+            questions[name] = question
+    return questions
 
 
 @cache
 def _sources() -> dict[str, str]:
     paths = filter(Path.is_file, sorted((ROOT / "template").rglob("*")))
-    return {
-        p.relative_to(ROOT / "template").as_posix(): p.read_text("utf-8") for p in paths
-    }
+    sources = {}
+    for p in paths:
+        sources[p.relative_to(ROOT / "template").as_posix()] = p.read_text("utf-8")
+    return sources
 
 
-def answered(answers: Answers) -> Answers:
-    """The context of a render, computed as Copier does with `--defaults`; ValueError for a refused answer."""
-    known: Answers = dict(answers) | {
+def complete_answers(answers: Answers) -> Answers:
+    """Compute the context of a render as Copier does with `--defaults`; ValueError for a refused answer."""
+    context: Answers = dict(answers) | {
         "_copier_conf": {"answers_file": ".copier-answers.yml"}
     }
-    known["_copier_answers"] = remembered = {"_commit": "v99.0.0", "_src_path": "here"}
-    for name, asked in _questions().items():
-        wanted = (
-            asked.get("when", True) is True
-            or _text(str(asked["when"])).render(known) == "True"
+    context["_copier_answers"] = remembered = {
+        "_commit": "v99.0.0",
+        "_src_path": "here",
+    }
+    for name, question in _questions().items():
+        is_asked = (
+            question.get("when", True) is True
+            or _text(str(question["when"])).render(context) == "True"
         )
-        given = name in answers and wanted
-        value = answers[name] if given else _text(str(asked["default"])).render(known)
-        if isinstance(value, str) and asked["type"] != "str":
+        is_given = name in answers and is_asked
+        value = (
+            answers[name]
+            if is_given
+            else _text(str(question["default"])).render(context)
+        )
+        if isinstance(value, str) and question["type"] != "str":
             value = (
-                json.loads(value) if asked["type"] == "json" else yaml.safe_load(value)
+                json.loads(value)
+                if question["type"] == "json"
+                else yaml.safe_load(value)
             )
-        known[name] = value
-        if wanted:
-            if not asked.get("secret"):
+        context[name] = value
+        if is_asked:
+            if not question.get("secret"):
                 remembered[name] = value
-            if wrong := _text(asked.get("validator", "")).render(known).strip():
-                raise ValueError(f"{name}: {wrong}")
-    return known
+            if error := _text(question.get("validator", "")).render(context).strip():
+                raise ValueError(f"{name}: {error}")
+    return context
 
 
 YIELD = re.compile(r"{% yield (\w+) from (\w+) %}(.*){% endyield %}")
 
 
 def rendered(answers: Answers) -> dict[str, str]:
-    """Every file of a project by its path, without Copier: fast enough for thousands of projects."""
-    context = answered(answers)
-    found = {}
+    """Render every file of a project by its path without Copier, fast enough for thousands of projects."""
+    context = complete_answers(answers)
+    files = {}
     for source, text in _sources().items():
-        each = YIELD.search(source)
-        for item in context[each[2]] if each else [None]:
-            local = context | ({each[1]: item} if each else {})
+        loop = YIELD.search(source)
+        for item in context[loop[2]] if loop else [None]:
+            local = context | ({loop[1]: item} if loop else {})
             whole = YIELD.sub(r"\3", source)
             parts = [
                 _text(p).render(local) if "{" in p else p for p in whole.split("/")
             ]
             if not all(part.removesuffix(".jinja") for part in parts):
                 continue
-            found["/".join(parts).removesuffix(".jinja")] = (
+            files["/".join(parts).removesuffix(".jinja")] = (
                 environment().get_template(f"template/{source}").render(local)
                 if source.endswith(".jinja")
                 else text
             )
-    return found
+    return files
 
 
 def git(folder: Path, *words: str) -> str:
     """Run git in a folder under a fixed author."""
-    who = [
+    identity = [
         "-c",
         "user.name=t",
         "-c",
@@ -179,7 +198,11 @@ def git(folder: Path, *words: str) -> str:
         "commit.gpgsign=false",
     ]
     return subprocess.run(
-        ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
+        ["git", *identity, *words],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
 
 
@@ -187,13 +210,13 @@ def clone_template(to: Path, tag: str = "v99.0.0") -> Path:
     """The working tree, dirty files but no tests included, as a repository under a tag above every release."""
     shared = os.environ.get("COMPILED_TEMPLATES")  # set where pytest runs
     if shared:
-        kept = Path(shared, "clone")
-        if not kept.is_dir():
+        shared_clone = Path(shared, "clone")
+        if not shared_clone.is_dir():
             with tempfile.TemporaryDirectory(dir=shared) as folder:
                 clone = commit_working_tree(Path(folder, "clone"))
                 with suppress(OSError):  # another process was faster
-                    clone.rename(kept)
-        shutil.copytree(kept, to, symlinks=True, dirs_exist_ok=True)
+                    clone.rename(shared_clone)
+        shutil.copytree(shared_clone, to, symlinks=True, dirs_exist_ok=True)
     else:
         commit_working_tree(to)
     git(to, "tag", tag)
@@ -211,12 +234,12 @@ def commit_working_tree(to: Path) -> Path:
     git(to, "init", "--quiet", "--initial-branch=main")
     git(to, "add", "--all")
     git(to, "commit", "--quiet", "--message=template")
-    packed(to)
+    pack_objects(to)
     return to
 
 
-def packed(repository: Path) -> None:
-    """Keep its objects in few files: Copier clones a template several times for each update, and removes it again.
+def pack_objects(repository: Path) -> None:
+    """Pack the objects of a repository: Copier clones a template several times for each update, and removes it again.
 
     Nothing is compressed well, since what is packed here is read a few times only.
     """
@@ -234,24 +257,26 @@ def render(
     What one test has rendered is copied for the next one, also in another process: see `_kept_render`.
     """
     settings = {"defaults": True, "skip_tasks": True, "quiet": True} | options
-    kept = _kept_render(template, to, answers or {}, settings)
-    if kept and kept.is_dir():
-        return Path(shutil.copytree(kept, to, symlinks=True, dirs_exist_ok=True))
+    cached_render = _find_shared_render(template, to, answers or {}, settings)
+    if cached_render and cached_render.is_dir():
+        return Path(
+            shutil.copytree(cached_render, to, symlinks=True, dirs_exist_ok=True)
+        )
     copier.run_copy(str(template), to, data=answers or {}, **settings)
-    if kept:
-        keep_render(to, kept)
+    if cached_render:
+        keep_render(to, cached_render)
     return to
 
 
 def keep_render(project: Path, folder: Path) -> None:
-    """Keep a copy of a render for the tests of other processes, whole or not at all."""
+    """Store a copy of a render for the tests of other processes atomically."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
         copy = shutil.copytree(project, Path(temporary, "render"), symlinks=True)
         with suppress(OSError):  # another process was faster
             Path(copy).rename(folder)
 
 
-def _kept_render(
+def _find_shared_render(
     template: Path, to: Path, answers: Answers, settings: dict[str, Any]
 ) -> Path | None:
     """The folder that keeps a render for all tests of a run.
@@ -279,10 +304,12 @@ def shared_render(template: Path, *key: object) -> Path | None:
     return folder / name
 
 
-def rendered_example(template: Path, to: Path, name: str, **more: object) -> Path:
+def rendered_example(template: Path, to: Path, name: str, **overrides: object) -> Path:
     """The render of an example with a fixed text in place of what changes with each commit."""
-    kept = render(template, to, answers(name) | more) / ".copier-answers.yml"
-    text = kept.read_text(encoding="utf-8")
+    answers_file = (
+        render(template, to, answers(name) | overrides) / ".copier-answers.yml"
+    )
+    text = answers_file.read_text(encoding="utf-8")
     text = re.sub(
         "^_commit: .*$",
         "_commit: the commit that this file is in",
@@ -292,7 +319,7 @@ def rendered_example(template: Path, to: Path, name: str, **more: object) -> Pat
     text = re.sub(
         "^_src_path: .*$", "_src_path: copier-fastmcp", text, flags=re.MULTILINE
     )
-    kept.write_text(text, encoding="utf-8", newline="\n")
+    answers_file.write_text(text, encoding="utf-8", newline="\n")
     project_file = to / "pyproject.toml"
     text = project_file.read_text(encoding="utf-8")
     text = ENGINE_SOURCE.sub(
@@ -312,8 +339,8 @@ def committed_renders(template: Path, folder: Path) -> None:
             others the files that are the same as there are left out.
     """
     first = next(iter(COMMITTED))
-    for name, more in COMMITTED.items():
-        project = rendered_example(template, folder / name, name, **more)
+    for name, overrides in COMMITTED.items():
+        project = rendered_example(template, folder / name, name, **overrides)
         for part in (
             "src/*/engine",
             "tests/policy/copier_fastmcp_suite",
@@ -342,10 +369,8 @@ def python(
     project: Path, *words: str, **environ: str
 ) -> subprocess.CompletedProcess[str]:
     """Run Python in a project with its package importable and its user's own settings out of reach."""
-    clean = {
-        k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))
-    }
-    own = {
+    clean = warm.clean_environment()
+    settings = {
         "PYTHONPATH": os.pathsep.join([str(project / "src"), str(compiled.SITE)]),
         "HOME": str(project),
         "XDG_DATA_HOME": str(project / ".data"),
@@ -354,9 +379,9 @@ def python(
         # Of the plugins that are installed here, a project has one.
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTEST_ADDOPTS": "-p anyio",
-        **forked.handing_on(),
+        **forked.fork_variables(),
     }
-    variables = clean | own | environ
+    variables = clean | settings | environ
     if done := forked.run(words, project, variables, SECONDS):
         return done
     return subprocess.run(
@@ -381,7 +406,7 @@ def server(
 
 
 def check(project: Path) -> dict[str, str]:
-    """What `scripts/check` has to say of a copy of a project; an empty mapping when all is well."""
+    """Return the findings of `scripts/check` in a copy of a project; an empty mapping if there are none."""
     steps = {
         "format": ["-m", "ruff", "format", "--check", "--no-cache", "."],
         "lint": ["-m", "ruff", "check", "--no-cache", "."],

@@ -127,10 +127,10 @@ def environ(lab: Path, home: Path) -> dict[str, str]:
 
 def served(path: Path | None) -> FastMCP:
     """The server with a metadata file, on an empty store."""
-    made = module("settings").Settings(
+    settings = module("settings").Settings(
         database=":memory:", metadata=path or Path("none")
     )
-    mcp: FastMCP = module("server").create_server(made)
+    mcp: FastMCP = module("server").create_server(settings)
     return mcp
 
 

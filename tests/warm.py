@@ -1,4 +1,4 @@
-"""What a process imports before programs fork from it (tests/forked.py), and how a program runs in the fork.
+"""Imports of the process that programs fork from (tests/forked.py), and running a program in the fork.
 
 A suite starts Python in rendered projects more than a thousand times, and each would spend two seconds on importing
 FastMCP and pytest.
@@ -73,18 +73,24 @@ def can_fork(words: Sequence[str], environ: Mapping[str, str]) -> bool:
     return hasattr(os, "fork") and not late and not is_other
 
 
+def clean_environment() -> dict[str, str]:
+    """Return the variables of this process without the settings of FastMCP and pytest."""
+    variables = {}
+    for name, value in os.environ.items():
+        if not name.startswith(("FASTMCP_", "PYTEST_")):
+            variables[name] = value
+    return variables
+
+
 def environment() -> dict[str, str]:
-    """The variables with which the imports are done."""
-    clean = {
-        k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))
-    }
-    return clean | {"NO_COLOR": "1", "HOME": os.devnull}
+    """Return the variables that apply during the imports."""
+    return clean_environment() | {"NO_COLOR": "1", "HOME": os.devnull}
 
 
-def imported(*more: str) -> None:
-    """Import what programs share."""
+def import_shared(*modules: str) -> None:
+    """Import the modules that programs share."""
     plugins = importlib.import_module("_pytest.config").default_plugins
-    for name in (*SHARED, *more, *(f"_pytest.{plugin}" for plugin in plugins)):
+    for name in (*SHARED, *modules, *(f"_pytest.{plugin}" for plugin in plugins)):
         importlib.import_module(name)
     for name, module in [*sys.modules.items()]:
         if (
@@ -98,8 +104,8 @@ def imported(*more: str) -> None:
     gc.freeze()  # else each fork copies what it looks through
 
 
-def settled(words: list[str]) -> list[str]:
-    """Look for modules where a program that is started with these words looks for them; the words."""
+def set_import_path(words: list[str]) -> list[str]:
+    """Set the import path that a program with this command line has, and return the command line."""
     safe = words[0] == "-P"
     words = words[safe:]
     script = not words[0].startswith("-")
@@ -110,8 +116,8 @@ def settled(words: list[str]) -> list[str]:
     return words
 
 
-def play(words: Sequence[str]) -> int:
-    """Run the program; what it would exit with."""
+def run_program(words: Sequence[str]) -> int:
+    """Run the program and return its exit code."""
     try:
         if words[0] == "-m":
             sys.argv[0] = words[1]
@@ -131,8 +137,8 @@ def play(words: Sequence[str]) -> int:
     return 0
 
 
-def leave(code: int) -> None:
-    """End this process; to take down what was imported costs a second."""
+def end_process(code: int) -> None:
+    """End this process without the second that the teardown of the imported modules takes."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     sys.stdout.flush()

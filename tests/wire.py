@@ -1,13 +1,13 @@
 """Generated servers as real processes, asked by a real client over stdio and HTTP."""
 
 import contextlib
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import forked
+import warm
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport
@@ -26,10 +26,7 @@ def command(project: Path, *words: str) -> list[str]:
 
 def environ(project: Path, home: Path) -> dict[str, str]:
     """An environment in which a server finds its package and an empty home."""
-    clean = {
-        k: v for k, v in os.environ.items() if not k.startswith(("FASTMCP_", "PYTEST_"))
-    }
-    return clean | {
+    return warm.clean_environment() | {
         "PYTHONPATH": str(project / "src"),
         "HOME": str(home),
         "XDG_DATA_HOME": str(home / "data"),
@@ -59,13 +56,13 @@ def http(project: Path, home: Path, *options: str) -> Iterator[str]:
         words = forked.python(
             command(project, "run", "--http", "--port", str(port), *options)[1:]
         )
-        own = {"env": environ(project, home), "cwd": project}
-        with running(words, port, home / "stderr", **own):
+        process = {"env": environ(project, home), "cwd": project}
+        with running(words, port, home / "stderr", **process):
             yield f"http://127.0.0.1:{port}/mcp"
 
 
-async def agree(*asked: object) -> ElicitResult[dict[str, bool]]:
-    """A person who says yes."""
+async def agree(*arguments: object) -> ElicitResult[dict[str, bool]]:
+    """Confirm every question."""
     return ElicitResult(action="accept", content={"confirm": True})
 
 

@@ -1,4 +1,4 @@
-"""What stands in a rendered tool file, read back without the macros, and held against what was asked."""
+"""Rendered tool files, parsed without the macros and compared with the answers."""
 
 import ast
 import re
@@ -12,23 +12,23 @@ Spec = dict[str, Any]
 
 
 @cache
-def parsed(source: str) -> ast.Module:
+def parse_file(source: str) -> ast.Module:
     """The syntax tree of a Python file; most files are the same in every project."""
     return ast.parse(source)
 
 
-def asked_tools(answers: Answers) -> list[Spec]:
+def list_tools(answers: Answers) -> list[Spec]:
     """The tools of an answer set as mappings, read without the macros."""
-    said = answers.get("tools", [])
-    items = re.split("[,\n]", said) if isinstance(said, str) else said
-    found = []
+    tools = answers.get("tools", [])
+    items = re.split("[,\n]", tools) if isinstance(tools, str) else tools
+    specs = []
     for item in items:
         if isinstance(item, dict):
-            found.append(item)
+            specs.append(item)
         elif item.strip():
             name, _, behavior = item.strip().partition("=")
-            found.append({"name": name} | ({"behavior": behavior} if behavior else {}))
-    return found
+            specs.append({"name": name} | ({"behavior": behavior} if behavior else {}))
+    return specs
 
 
 def value(node: ast.expr) -> Any:
@@ -44,33 +44,32 @@ def value(node: ast.expr) -> Any:
 
 
 def written(source: str) -> Spec:
-    """What a tool file declares: decorator, keywords and parameters by wire name."""
-    tree = parsed(source)
+    """Parse the declaration of a tool file: decorator, keywords and parameters by wire name."""
+    tree = parse_file(source)
     (function,) = (node for node in tree.body if isinstance(node, ast.AsyncFunctionDef))
-    *more, call = function.decorator_list
-    assert [ast.unparse(one) for one in more] in ([], ["requires_consent"])
+    *decorators, call = function.decorator_list
+    decorator_names = [ast.unparse(decorator) for decorator in decorators]
+    assert decorator_names in ([], ["requires_consent"])
     assert isinstance(call, ast.Call)
     assert isinstance(call.func, ast.Name)
-    said: Spec = {str(word.arg): value(word.value) for word in call.keywords}
+    keywords: Spec = {str(word.arg): value(word.value) for word in call.keywords}
     arguments = function.args
-    first = [None] * (len(arguments.args) - len(arguments.defaults))
-    pairs: list[tuple[str, ast.expr | None, ast.expr | None]] = [
-        *(
-            (a.arg, a.annotation, d)
-            for a, d in zip(arguments.args, [*first, *arguments.defaults], strict=True)
-        ),
-        *(
-            (a.arg, a.annotation, d)
-            for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        ),
-    ]
-    models = [
-        n
-        for n in tree.body
-        if isinstance(n, ast.ClassDef) and n.name.endswith("Request")
-    ]
+    required = [None] * (len(arguments.args) - len(arguments.defaults))
+    defaults = [*required, *arguments.defaults, *arguments.kw_defaults]
+    pairs: list[tuple[str, ast.expr | None, ast.expr | None]] = []
+    for argument, default in zip(
+        [*arguments.args, *arguments.kwonlyargs], defaults, strict=True
+    ):
+        pairs.append((argument.arg, argument.annotation, default))
+    models = []
+    for n in tree.body:
+        if isinstance(n, ast.ClassDef) and n.name.endswith("Request"):
+            models.append(n)
     if models and [name for name, _, _ in pairs] == ["request"]:
-        fields = [node for node in models[0].body if isinstance(node, ast.AnnAssign)]
+        fields = []
+        for node in models[0].body:
+            if isinstance(node, ast.AnnAssign):
+                fields.append(node)
         pairs = [(ast.unparse(f.target), f.annotation, f.value) for f in fields]
     params = {}
     for name, annotation, default in pairs:
@@ -83,10 +82,10 @@ def written(source: str) -> Spec:
         if default is not None:
             words["default"] = value(default)
         params[str(words.pop("alias", name))] = words
-    return said | {
+    return keywords | {
         "name": function.name,
         "behavior": call.func.id,
-        "description": said.get("description") or ast.get_docstring(function),
+        "description": keywords.get("description") or ast.get_docstring(function),
         "params": params,
     }
 
@@ -103,17 +102,17 @@ def expected_open_world(tool: Spec, answers: Answers) -> bool:
 
 def check_tool_file(source: str, tool: Spec, answers: Answers) -> None:
     """Every text, default and constraint an author gave is in the file, unchanged."""
-    found = written(source)
-    assert (found["name"], found["behavior"]) == (tool["name"], behavior(tool))
+    actual = written(source)
+    assert (actual["name"], actual["behavior"]) == (tool["name"], behavior(tool))
     for key in {"title", "description", "why", "scopes", "icon", "confirm"} & set(tool):
-        assert found.get(key, []) == tool[key], key
-    assert found.get("exceptions", []) == tool.get("exceptions", [])
-    assert found.get("open_world", True) == expected_open_world(tool, answers)
+        assert actual.get(key, []) == tool[key], key
+    assert actual.get("exceptions", []) == tool.get("exceptions", [])
+    assert actual.get("open_world", True) == expected_open_world(tool, answers)
     if "params" not in tool:
         return
-    assert list(found["params"]) == [param["name"] for param in tool["params"]]
+    assert list(actual["params"]) == [param["name"] for param in tool["params"]]
     for param in tool["params"]:
-        words = found["params"][param["name"]]
+        words = actual["params"][param["name"]]
         for key in set(param) - {
             "name",
             "type",
@@ -144,11 +143,13 @@ def check_tool_file(source: str, tool: Spec, answers: Answers) -> None:
         ) is False
         assert words["type"].endswith(" | None") == optional
         assert ("default" in words) == (optional or "default" in param)
-        assert iso(words.get("default")) == iso(param.get("default"))
+        assert normalize_default(words.get("default")) == normalize_default(
+            param.get("default")
+        )
 
 
-def iso(default: Any) -> Any:
+def normalize_default(default: Any) -> Any:
     """A default with UTC written one way."""
     if isinstance(default, list):
-        return [iso(item) for item in default]
+        return [normalize_default(item) for item in default]
     return re.sub("Z$", "+00:00", default) if isinstance(default, str) else default

@@ -1,4 +1,4 @@
-"""What a client of the default server gets: parameters, pages, stale updates, read-only, log lines."""
+"""Calls of the default server: parameters, read-only, log lines, hosts."""
 
 import json
 import logging
@@ -22,7 +22,7 @@ from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.http import listen
 from engine.tests.engine_support.notes.server import PACKAGE, TWO_STEP, create_server
 from engine.tests.engine_support.notes.server import NotesSettings as Settings
-from engine.tests.engine_support.targets import SETTINGS, built
+from engine.tests.engine_support.targets import SETTINGS, build_policy_tool
 
 pytestmark = pytest.mark.anyio
 Notes = Client[Any]
@@ -31,13 +31,13 @@ Notes = Client[Any]
 class Answer(BaseModel):
     """Result of zz_tell."""
 
-    asked: bool
+    has_request: bool
 
 
 @read(title="Tell")
 async def zz_tell(ctx: Context) -> Answer:
     """Tell whether there is a request."""
-    return Answer(asked=ctx.request_context is not None)
+    return Answer(has_request=ctx.request_context is not None)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ async def zz_tell(ctx: Context) -> Answer:
     ],
     ids=["password", "address", "path", "names"],
 )
-def test_no_password_is_said_at_the_start(database: str, expected: str) -> None:
+def test_no_password_is_in_a_start_error(database: str, expected: str) -> None:
     connect = Mock(side_effect=OSError(f"lost {database}"))
     with pytest.raises(StartError) as error:
         create_server(connect=connect, database=database)
@@ -64,7 +64,7 @@ class Strict(Settings):
     """Settings of an author's own: one has no default, and two do not fit together."""
 
     needed: str
-    other: int = 0
+    count: int = 0
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -73,37 +73,40 @@ class Strict(Settings):
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("values", "expected"),
     [
         ({}, "setting needed: Field required; set NOTES_MCP_NEEDED$"),
         ({"needed": "odd"}, "settings: Assertion failed, that does not fit"),
         (
-            {"needed": "x", "other": "db://u:hunter2@h"},
-            "setting other: Input should be .*integer",
+            {"needed": "x", "count": "db://u:hunter2@h"},
+            "setting count: Input should be .*integer",
         ),
         (
-            {"needed": "x", "other": "password=hunter2"},
-            "setting other: Input should be .*integer",
+            {"needed": "x", "count": "password=hunter2"},
+            "setting count: Input should be .*integer",
         ),
-        ({"needed": "x", "other": "one"}, "setting other: .* \\(got 'one'\\)"),
+        ({"needed": "x", "count": "one"}, "setting count: .* \\(got 'one'\\)"),
     ],
     ids=["missing", "together", "address", "named", "plain"],
 )
-def test_a_wrong_setting_says_no_other(
-    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], expected: str
+def test_an_invalid_setting_reveals_no_other_value(
+    monkeypatch: pytest.MonkeyPatch, values: dict[str, Any], expected: str
 ) -> None:
     monkeypatch.setenv("NOTES_MCP_STATE_KEYS", "hunter2" * 6)
     with pytest.raises(ValidationError) as error:
-        Strict(**given)
+        Strict(**values)
     code, line = explain(error.value, TWO_STEP)
     assert (code, "hunter2" in f"{line} {error.value}") == (1, False)
     assert re.match(expected, line), line
 
 
 def test_what_only_equals_a_default_is_shown() -> None:
-    usual = {"bool": True, "number": 1.0, "none": None, "list": [1]}
-    schema = {"properties": {name: {"default": value} for name, value in usual.items()}}
-    assert changed_arguments(usual, schema) == {}
+    defaults = {"bool": True, "number": 1.0, "none": None, "list": [1]}
+    properties = {}
+    for name, value in defaults.items():
+        properties[name] = {"default": value}
+    schema = {"properties": properties}
+    assert changed_arguments(defaults, schema) == {}
     sent = {"bool": 1, "number": True, "none": False, "list": [True]}
     assert changed_arguments(sent, schema) == sent
 
@@ -115,39 +118,34 @@ async def client() -> AsyncIterator[Notes]:
 
 
 async def content(client: Notes, tool: str, **arguments: object) -> dict[str, Any]:
-    """What a call comes to."""
+    """Return the structured content of a call."""
     return (await client.call_tool(tool, arguments)).structured_content or {}
 
 
 async def error(client: Notes, tool: str, **arguments: object) -> str:
-    """What a refused call is told."""
-    with pytest.raises(ToolError) as refused:
+    """Return the error of a refused call."""
+    with pytest.raises(ToolError) as raised:
         await client.call_tool(tool, arguments)
-    return str(refused.value)
+    return str(raised.value)
 
 
-async def test_a_context_parameter_is_given_and_not_in_the_schema() -> None:
+async def test_a_context_parameter_is_injected_and_not_in_the_schema() -> None:
     server = create_server(SETTINGS)
-    server.add_tool(built(zz_tell))
+    server.add_tool(build_policy_tool(zz_tell))
     async with Client(server) as client:
-        (tool,) = [tool for tool in await client.list_tools() if tool.name == "zz_tell"]
-        assert tool.input_schema.get("properties") == {}
-        assert await content(client, "zz_tell") == {"asked": True}
+        tools = {tool.name: tool for tool in await client.list_tools()}
+        assert tools["zz_tell"].input_schema.get("properties") == {}
+        assert await content(client, "zz_tell") == {"has_request": True}
 
 
-async def test_read_only_serves_only_what_says_so() -> None:
-    async with Client(
-        create_server(SETTINGS.model_copy(update={"read_only": True}))
-    ) as client:
-        assert {tool.name for tool in await client.list_tools()} == {
-            "get_note",
-            "search_notes",
-        }
-        refused = await error(client, "create_note", title="a", content="b")
-    assert (
-        refused
-        == "create_note cannot be called here: it may write, and this server is served read-only"
-    )
+async def test_read_only_serves_only_declared_reads() -> None:
+    settings = SETTINGS.model_copy(update={"read_only": True})
+    async with Client(create_server(settings)) as client:
+        names = {tool.name for tool in await client.list_tools()}
+        refusal = await error(client, "create_note", title="a", content="b")
+    assert names == {"get_note", "search_notes"}
+    reason = "it may write, and this server is served read-only"
+    assert refusal == f"create_note cannot be called here: {reason}"
 
 
 async def test_every_call_is_one_log_line_without_argument_values(
@@ -156,18 +154,18 @@ async def test_every_call_is_one_log_line_without_argument_values(
     with caplog.at_level(logging.INFO, f"{PACKAGE}.process"):
         await content(client, "create_note", title="secret", content="secret")
         await error(client, "get_note", note_id=99)
-    texts = [
-        record.message
-        for record in caplog.records
-        if record.name == f"{PACKAGE}.process"
-    ]
-    lines = [json.loads(text) for text in texts]
-    assert "secret" not in "".join(texts)
-    assert [(line["tool"], line["behavior"], line["outcome"]) for line in lines] == [
-        ("create_note", "create", "ok"),
-        ("get_note", "read", "error"),
-    ]
-    assert all(isinstance(line["ms"], float) for line in lines)
+    lines = []
+    for record in caplog.records:
+        if record.name == f"{PACKAGE}.process":
+            assert "secret" not in record.message
+            lines.append(json.loads(record.message))
+    for line in lines:
+        assert isinstance(line["ms"], float)
+    created, failed = lines
+    assert created["tool"] == "create_note"
+    assert (created["behavior"], created["outcome"]) == ("create", "ok")
+    assert failed["tool"] == "get_note"
+    assert (failed["behavior"], failed["outcome"]) == ("read", "error")
 
 
 def test_over_http_no_answer_waits_for_the_client(
@@ -189,9 +187,7 @@ def test_over_http_no_answer_waits_for_the_client(
     assert delayed == [False]
 
 
-async def test_whoever_serves_it_a_page_in_a_browser_reaches_it_by_no_other_name() -> (
-    None
-):
+async def test_http_app_refuses_foreign_host_headers() -> None:
     """As `fastmcp run` and an ASGI server do, which leave hosts unchecked: DNS rebinding."""
     app = create_server(SETTINGS).http_app()
     statuses = []
@@ -200,6 +196,6 @@ async def test_whoever_serves_it_a_page_in_a_browser_reaches_it_by_no_other_name
         async with httpx2.AsyncClient(
             transport=local, base_url="http://127.0.0.1"
         ) as client:
-            found = await client.get("/health", headers={"Host": host})
-            statuses.append(found.status_code)
+            response = await client.get("/health", headers={"Host": host})
+            statuses.append(response.status_code)
     assert statuses == [200, 421]

@@ -1,4 +1,4 @@
-"""`connect`: what each client's file gets, and what is left alone."""
+"""`connect`: the entry in each client's file, and the entries that it keeps."""
 
 import json
 import shutil
@@ -128,8 +128,8 @@ def test_our_own_entry_is_renewed(tmp_path: Path) -> None:
     connect_file(ENTRY, file, dry_run=False)
     changed = Entry("notes-mcp", "/opt/uv", ENTRY.arguments, {"A": "1"})
     assert "is changed" in connect_file(changed, file, dry_run=False)
-    known = json.loads(file.path.read_text())["mcpServers"]["notes-mcp"]
-    assert known == changed.to_json()
+    entry = json.loads(file.path.read_text())["mcpServers"]["notes-mcp"]
+    assert entry == changed.to_json()
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_the_entry_of_another_and_other_files_stay(tmp_path: Path, text: str) ->
     assert file.path.read_text() == text
 
 
-def test_claude_code_adds_it_itself(
+def test_claude_code_adds_the_entry_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = "claude mcp add --scope user notes-mcp -- /bin/uv --directory /p run notes-mcp run"

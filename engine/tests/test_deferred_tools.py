@@ -75,9 +75,10 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
     yield tools
-    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
-        del sys.modules[name]
-        DECLARED.pop(name, None)
+    for name in list(sys.modules):
+        if name.partition(".")[0] == PACKAGE:
+            del sys.modules[name]
+            DECLARED.pop(name, None)
 
 
 def defer(name: str, named: frozenset[str] = frozenset()) -> dict[str, Any]:
@@ -111,17 +112,17 @@ async def test_a_deferred_tool_is_found_checked_gated_and_called(
     async with client_of(server, era, agrees=True) as client:
         assert len(await client.list_tools()) == 2
         assert f"{PACKAGE}.tools.wipe_thing" not in sys.modules
-        found = await client.call_tool("search_tools", {"query": "slate"})
-        (definition,) = found.structured_content["result"]
+        matches = await client.call_tool("search_tools", {"query": "slate"})
+        (definition,) = matches.structured_content["result"]
         assert definition["inputSchema"]["properties"]["name"]["minLength"] == 2
         assert "confirm" in definition["inputSchema"]["properties"]
         assert definition["annotations"]["destructiveHint"] is True
         assert f"{PACKAGE}.tools.count_things" not in sys.modules
         call = {"name": "wipe_thing", "arguments": {"name": "ab"}}
         assert await outcome_of(client, "call_tool", **call) == "applied"
-        wrong = {"name": "wipe_thing", "arguments": {"name": "a"}}
+        invalid = {"name": "wipe_thing", "arguments": {"name": "a"}}
         with pytest.raises(ToolError, match="name"):
-            await client.call_tool("call_tool", wrong)
+            await client.call_tool("call_tool", invalid)
     async with client_of(server, era, agrees=False) as client:
         assert await outcome_of(client, "call_tool", **call) == "declined"
 
@@ -139,7 +140,7 @@ async def test_a_deferred_tool_is_found_checked_gated_and_called(
         ("return WipeResult(name=name)\n", "return 1\n\n\nwipe_thing = 3\n", "hidden"),
     ],
 )
-def test_what_a_start_refuses_it_still_refuses(
+def test_a_deferred_tool_file_with_an_error_stops_the_start(
     old: str, new: str, message: str, package: Path
 ) -> None:
     path = package / "wipe_thing.py"

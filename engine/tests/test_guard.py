@@ -53,7 +53,7 @@ def _nothing_done() -> None:
     DONE.clear()
 
 
-def wiping(server: FastMCP[Any]) -> str:
+def add_wipe(server: FastMCP[Any]) -> str:
     """Add a tool of the policy."""
     declaration = declaration_of(wipe)
     assert declaration is not None
@@ -61,13 +61,13 @@ def wiping(server: FastMCP[Any]) -> str:
     return "wipe"
 
 
-def plain(server: FastMCP[Any]) -> str:
+def add_undeclared(server: FastMCP[Any]) -> str:
     """Add an undeclared tool."""
     server.tool(destroy)
     return "destroy"
 
 
-def mounted(server: FastMCP[Any]) -> str:
+def mount_undeclared(server: FastMCP[Any]) -> str:
     """Mount a server with an undeclared tool."""
     child: FastMCP[Any] = FastMCP("child")
     child.tool(destroy)
@@ -75,21 +75,21 @@ def mounted(server: FastMCP[Any]) -> str:
     return "child_destroy"
 
 
-def mounted_wipe(server: FastMCP[Any]) -> str:
+def mount_wipe(server: FastMCP[Any]) -> str:
     """Mount a server without a policy that has a tool of ours."""
     child: FastMCP[Any] = FastMCP("child")
-    wiping(child)
+    add_wipe(child)
     server.mount(child, namespace="child")
     return "child_wipe"
 
 
-def mounted_own(server: FastMCP[Any]) -> str:
+def mount_policy_server(server: FastMCP[Any]) -> str:
     """Mount a server of ours."""
     server.mount(make_server(make_policy("child-mcp"), wipe), namespace="child")
     return "child_wipe"
 
 
-def proxied(server: FastMCP[Any]) -> str:
+def mount_proxy(server: FastMCP[Any]) -> str:
     """Mount a proxy of a server with an undeclared tool."""
     remote: FastMCP[Any] = FastMCP("remote")
     remote.tool(destroy)
@@ -97,7 +97,7 @@ def proxied(server: FastMCP[Any]) -> str:
     return "remote_destroy"
 
 
-def injected(server: FastMCP[Any]) -> str:
+def inject_undeclared(server: FastMCP[Any]) -> str:
     """Let a middleware inject an undeclared tool."""
     tool = Tool.from_function(destroy)
     server.add_middleware(ToolInjectionMiddleware([tool]))
@@ -119,25 +119,25 @@ class Adding(Transform):
         return tool
 
 
-def added(server: FastMCP[Any]) -> str:
+def add_through_transform(server: FastMCP[Any]) -> str:
     """Add a transform with an undeclared tool."""
     server.add_transform(Adding())
     return "destroy"
 
 
 WAYS: list[Serve] = [
-    wiping,
-    plain,
-    mounted,
-    mounted_wipe,
-    mounted_own,
-    proxied,
-    injected,
-    added,
+    add_wipe,
+    add_undeclared,
+    mount_undeclared,
+    mount_wipe,
+    mount_policy_server,
+    mount_proxy,
+    inject_undeclared,
+    add_through_transform,
 ]
 
 
-def within(server: FastMCP[Any], tool: str) -> tuple[FastMCP[Any], str]:
+def mount_in_plain_server(server: FastMCP[Any], tool: str) -> tuple[FastMCP[Any], str]:
     """Mount a server in one that has no policy."""
     outer: FastMCP[Any] = FastMCP("outer")
     outer.mount(server, namespace="outer")
@@ -146,14 +146,14 @@ def within(server: FastMCP[Any], tool: str) -> tuple[FastMCP[Any], str]:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("is_mounted", [False, True], ids=["itself", "mounted"])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("serve", WAYS)
 async def test_every_tool_asks_before_it_runs(
-    way: Serve, is_mounted: bool, era: str
+    serve: Serve, is_mounted: bool, era: str
 ) -> None:
     server = make_server(POLICY)
-    tool = way(server)
+    tool = serve(server)
     if is_mounted:
-        server, tool = within(server, tool)
+        server, tool = mount_in_plain_server(server, tool)
     for agrees in (None, False):
         async with client_of(server, era, agrees=agrees) as client:
             await outcome_of(client, tool, name="a")
@@ -164,10 +164,10 @@ async def test_every_tool_asks_before_it_runs(
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("way", WAYS)
-async def test_a_call_past_all_middleware_asks_too(way: Serve, era: str) -> None:
+@pytest.mark.parametrize("serve", WAYS)
+async def test_a_call_past_all_middleware_asks_too(serve: Serve, era: str) -> None:
     server = make_server(POLICY)
-    tool = way(server)
+    tool = serve(server)
 
     @read(title="Look")
     async def look(ctx: Context) -> None:
@@ -248,12 +248,12 @@ async def test_nothing_runs_in_the_background() -> None:
         ToolInjectionMiddleware([Tool.from_function(work, name="other", task=True)])
     )
     assert await server.get_tasks() == []
-    outer, _ = within(server, "")
+    outer, _ = mount_in_plain_server(server, "")
     assert await outer.get_tasks() == []
 
 
 @pytest.mark.anyio
-async def test_a_body_asks_wherever_it_is(era: str) -> None:
+async def test_a_body_asks_in_a_resource_and_not_without_a_policy(era: str) -> None:
     server = make_server(POLICY)
 
     @server.resource("data://one")

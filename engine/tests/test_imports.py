@@ -18,7 +18,7 @@ GUIDE = Path(__file__).parents[2] / "docs/architecture.md"
 GRAPH = import_graph()
 
 
-def written_layers() -> dict[str, int]:
+def read_layers() -> dict[str, int]:
     """Return the layer of each module, as the guide lists them."""
     layers = {}
     for number, modules in re.findall(
@@ -30,7 +30,7 @@ def written_layers() -> dict[str, int]:
     return layers
 
 
-LAYERS = written_layers()
+LAYERS = read_layers()
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:

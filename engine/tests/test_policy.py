@@ -46,15 +46,13 @@ async def test_two_servers_of_a_process_have_policies_of_their_own(era: str) -> 
     careful = make_server(make_policy("careful-mcp", confirm="writes"), wipe, archive)
     careless = make_server(make_policy("careless-mcp", confirm="none"), wipe, archive)
     async with client_of(careful, era, agrees=False) as client:
-        outcomes = [
-            await outcome_of(client, name, name="a") for name in ("wipe", "archive")
-        ]
-    assert (outcomes, DONE) == (["declined", "declined"], [])
+        assert await outcome_of(client, "wipe", name="a") == "declined"
+        assert await outcome_of(client, "archive", name="a") == "declined"
+    assert DONE == []
     async with client_of(careless, era, agrees=False) as client:
-        outcomes = [
-            await outcome_of(client, name, name="a") for name in ("wipe", "archive")
-        ]
-    assert (outcomes, DONE) == (["ok", "ok"], ["a", "a"])
+        assert await outcome_of(client, "wipe", name="a") == "ok"
+        assert await outcome_of(client, "archive", name="a") == "ok"
+    assert DONE == ["a", "a"]
 
 
 @pytest.mark.anyio
@@ -92,9 +90,8 @@ async def test_a_strict_server_asks_before_the_tools_of_a_mounted_lenient_one(
 
 @pytest.mark.anyio
 async def test_declare_is_for_the_server_that_is_being_built(era: str) -> None:
-    first, second = (
-        make_server(make_policy(name)) for name in ("first-mcp", "second-mcp")
-    )
+    first = make_server(make_policy("first-mcp"))
+    second = make_server(make_policy("second-mcp"))
     child = FastMCP("child")
 
     @child.tool
@@ -122,7 +119,7 @@ def test_log_lines_are_named_after_the_server(
     # A server's command line sets the level of its package's logger; the engine may lie outside the package
     with caplog.at_level(logging.INFO, package):
         log_startup(settings, "stdio")
-    (record,) = [each for each in caplog.records if '"start"' in each.getMessage()]
+    (record,) = [line for line in caplog.records if '"start"' in line.getMessage()]
     assert record.name == f"{package}.process"
 
 
@@ -224,8 +221,8 @@ def test_finer_rows_apply_to_a_name_and_the_declaration_overrules_them() -> None
     declaration = vars(add)["__declaration__"]
     assert policy.truth(declaration)["idempotent"] is True
     assert policy.exceptions(declaration) == [row]
-    own = {"hint": "idempotent", "value": False, "why": "They are not."}
-    changed = create(title="Add", exceptions=[own]).named("add")  # type: ignore[list-item]
+    exemption = {"hint": "idempotent", "value": False, "why": "They are not."}
+    changed = create(title="Add", exceptions=[exemption]).named("add")  # type: ignore[list-item]
     assert policy.truth(changed)["idempotent"] is False
 
 

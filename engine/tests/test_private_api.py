@@ -62,7 +62,7 @@ def test_only_one_module_uses_private_names() -> None:
     assert users == {}
 
 
-async def _mounted() -> FastMCP[Any]:
+async def mount_child() -> FastMCP[Any]:
     child: FastMCP[Any] = FastMCP("child")
     child.tool(lambda: "done", name="work")
     child.prompt(lambda: "said", name="say")
@@ -75,7 +75,7 @@ async def _mounted() -> FastMCP[Any]:
 
 @pytest.mark.anyio
 async def test_a_mounted_tool_names_its_server_and_its_own_name() -> None:
-    parent = await _mounted()
+    parent = await mount_child()
     tool: Any = await parent.get_tool("inner_work")
     assert private_api.mounted_server(tool).name == "child"
     assert private_api.original_name(tool) == "work"
@@ -83,7 +83,7 @@ async def test_a_mounted_tool_names_its_server_and_its_own_name() -> None:
 
 @pytest.mark.anyio
 async def test_a_mounted_prompt_names_its_server_and_its_own_name() -> None:
-    parent = await _mounted()
+    parent = await mount_child()
     prompt: Any = await parent.get_prompt("inner_say")
     assert private_api.mounted_server(prompt).name == "child"
     assert private_api.original_name(prompt) == "say"
@@ -91,23 +91,23 @@ async def test_a_mounted_prompt_names_its_server_and_its_own_name() -> None:
 
 @pytest.mark.anyio
 async def test_a_mounted_resource_names_its_own_address() -> None:
-    parent = await _mounted()
+    parent = await mount_child()
     resource: Any = await parent.get_resource("data://inner/one")
     assert private_api.original_uri(resource) == "data://one"
 
 
 @pytest.mark.anyio
 async def test_a_mounted_template_names_its_own_address() -> None:
-    parent = await _mounted()
+    parent = await mount_child()
     (template,) = await parent.list_resource_templates(run_middleware=False)
-    found: Any = await parent.get_resource_template("data://inner/x/all")
+    mounted_template: Any = await parent.get_resource_template("data://inner/x/all")
     assert template.uri_template == "data://inner/{name}/all"
-    assert private_api.original_template(found) == "data://{name}/all"
+    assert private_api.original_template(mounted_template) == "data://{name}/all"
 
 
 @pytest.mark.anyio
 async def test_the_servers_below_a_server_are_found() -> None:
-    parent = await _mounted()
+    parent = await mount_child()
     assert [server.name for server in private_api.servers_below(parent)] == [
         "parent",
         "child",
@@ -123,7 +123,7 @@ async def test_a_tool_runs_as_its_server_would_run_it() -> None:
 
 @pytest.mark.anyio
 async def test_a_resource_is_read_as_its_server_would_read_it() -> None:
-    parent = await _mounted()
+    parent = await mount_child()
     resource: Any = await parent.get_resource("data://inner/one")
     result = await private_api.read_resource(resource)
     assert result.contents[0].content == "one"
@@ -131,7 +131,7 @@ async def test_a_resource_is_read_as_its_server_would_read_it() -> None:
 
 @pytest.mark.anyio
 async def test_a_template_is_read_as_its_server_would_read_it() -> None:
-    parent = await _mounted()
+    parent = await mount_child()
     uri = "data://inner/x/all"
     template: Any = await parent.get_resource_template(uri)
     result = await private_api.read_template(template, uri, {"name": "x"})
@@ -140,7 +140,7 @@ async def test_a_template_is_read_as_its_server_would_read_it() -> None:
 
 @pytest.mark.anyio
 async def test_a_prompt_is_rendered_as_its_server_would_render_it() -> None:
-    parent = await _mounted()
+    parent = await mount_child()
     prompt: Any = await parent.get_prompt("inner_say")
     result = await private_api.render_prompt(prompt, {})
     assert getattr(result.messages[0].content, "text", None) == "said"
@@ -192,16 +192,16 @@ def test_a_catalog_is_switched_off() -> None:
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 async def test_a_body_sees_another_round(mode: str) -> None:
     server: FastMCP[Any] = FastMCP("rounds")
-    seen: list[object] = []
+    states: list[object] = []
 
     @server.tool
     async def look(ctx: Context) -> str:
         with private_api.replaced_round(ctx, {"requestState": "theirs"}):
-            seen.append(ctx.request_state)
-        seen.append(ctx.request_state)
+            states.append(ctx.request_state)
+        states.append(ctx.request_state)
         return "done"
 
     async with Client(server, mode=mode) as client:
         await client.call_tool("look", {})
-    assert seen[-1] is None
-    assert seen[0] == "theirs"
+    assert states[-1] is None
+    assert states[0] == "theirs"

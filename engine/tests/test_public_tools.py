@@ -15,10 +15,10 @@ from pydantic import AnyHttpUrl
 from copier_fastmcp_engine.declarations import read
 from copier_fastmcp_engine.errors import StartError
 from copier_fastmcp_engine.registry import resource
-from engine.tests.consent.test_public import asked, call, post
-from engine.tests.engine_support.http_serving import http
+from engine.tests.consent.test_public import build_call, build_request, post
+from engine.tests.engine_support.http_serving import serve_http
 from engine.tests.engine_support.notes import extend
-from engine.tests.engine_support.targets import serving
+from engine.tests.engine_support.targets import make_target_server
 
 pytestmark = pytest.mark.anyio
 TOKENS = {
@@ -55,10 +55,10 @@ def make_auth(kind: str, base: str) -> AuthProvider:
 
 
 @asynccontextmanager
-async def served(
+async def serve_tools(
     monkeypatch: pytest.MonkeyPatch, kind: str, *, public: bool = True
 ) -> AsyncIterator[str]:
-    """The address of a server with these tools."""
+    """Serve these tools over HTTP; yield the server's address."""
 
     def make(base: str) -> FastMCP[Any]:
         def extend_server(mcp: FastMCP[Any]) -> None:
@@ -66,42 +66,43 @@ async def served(
             mcp.add_resource(scoped_resource)
 
         monkeypatch.setattr(extend, "extend", extend_server)
-        return serving(600, zz_open, zz_scoped, public=public)
+        return make_target_server(600, zz_open, zz_scoped, public=public)
 
-    async with http(make) as (base, _):
+    async with serve_http(make) as (base, _):
         yield base
 
 
 # The request, and the status for each caller: without a token, a broken one, one without the scope, one with it
 REQUESTS: dict[str, tuple[Any, list[int]]] = {
-    "list": (asked("tools/list"), [200, 401, 200, 200]),
-    "open tool": (call("zz_open"), [200, 401, 200, 200]),
-    "scoped tool": (call("zz_scoped"), [401, 401, 403, 200]),
+    "list": (build_request("tools/list"), [200, 401, 200, 200]),
+    "open tool": (build_call("zz_open"), [200, 401, 200, 200]),
+    "scoped tool": (build_call("zz_scoped"), [401, 401, 403, 200]),
     "scoped resource": (
-        asked("resources/read", uri="zz://scoped"),
+        build_request("resources/read", uri="zz://scoped"),
         [401, 401, 403, 200],
     ),
-    "batch": ([call("zz_open")], [401, 401, 400, 400]),
+    "batch": ([build_call("zz_open")], [401, 401, 400, 400]),
 }
 
 
 @pytest.mark.parametrize("kind", PROVIDERS)
-async def test_who_needs_a_token_is_told_so_and_nobody_else(
+async def test_each_caller_gets_the_expected_status(
     monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    statuses = {}
-    async with served(monkeypatch, kind) as base:
-        for name, (body, _) in REQUESTS.items():
-            responses = [await post(base, body, token) for token in CALLERS]
-            statuses[name] = [response.status_code for response in responses]
-    assert statuses == {name: expected for name, (_, expected) in REQUESTS.items()}
+    async with serve_tools(monkeypatch, kind) as base:
+        for name, (body, expected) in REQUESTS.items():
+            statuses = []
+            for token in CALLERS:
+                response = await post(base, body, token)
+                statuses.append(response.status_code)
+            assert statuses == expected, name
 
 
 async def test_an_auth_provider_says_where_to_get_a_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with served(monkeypatch, "auth provider") as base:
-        refused = await post(base, call("zz_scoped"))
+    async with serve_tools(monkeypatch, "auth provider") as base:
+        refused = await post(base, build_call("zz_scoped"))
     challenge = refused.headers["www-authenticate"]
     assert 'scope="zz:read"' in challenge
     assert f"{base}/.well-known/oauth-protected-resource/mcp" in challenge
@@ -111,7 +112,7 @@ async def test_what_needs_a_scope_is_listed_to_those_who_lack_it(
     monkeypatch: pytest.MonkeyPatch, era: str
 ) -> None:
     async with (
-        served(monkeypatch, "tokens") as base,
+        serve_tools(monkeypatch, "tokens") as base,
         Client[Any](f"{base}/mcp", mode=era) as client,
     ):
         names = {tool.name for tool in await client.list_tools()}
@@ -125,7 +126,7 @@ async def test_a_scope_is_checked_where_the_tool_runs_too(
 ) -> None:
     """The front only decides how a refusal looks: here it is out of the way."""
     monkeypatch.setattr("copier_fastmcp_engine.public.PublicFront._needed", _nothing)
-    async with served(monkeypatch, "tokens") as base:
+    async with serve_tools(monkeypatch, "tokens") as base:
         transport = StreamableHttpTransport(f"{base}/mcp", auth="plain")
         async with Client(transport, mode=era) as client:
             with pytest.raises(ToolError):
@@ -139,11 +140,11 @@ async def _nothing(*arguments: object) -> None:
 async def test_without_the_setting_every_request_needs_a_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with served(monkeypatch, "tokens", public=False) as base:
+    async with serve_tools(monkeypatch, "tokens", public=False) as base:
         for body, _ in REQUESTS.values():
             assert (await post(base, body)).status_code == 401
 
 
 def test_public_without_a_verifier_stops_the_start() -> None:
     with pytest.raises(StartError, match=r"PUBLIC opens a part .* set mcp\.auth in"):
-        serving(600, zz_open, public=True)
+        make_target_server(600, zz_open, public=True)

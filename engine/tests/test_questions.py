@@ -74,21 +74,21 @@ def _nothing_done() -> None:
     DONE.clear()
 
 
-def answering(
+def make_user(
     *answers: dict[str, Any] | str,
 ) -> tuple[Callable[..., Any], list[str]]:
     """Return a user who gives these answers in turn, and the questions that they were asked."""
-    asked: list[str] = []
-    left = [*answers]
+    questions: list[str] = []
+    pending = [*answers]
 
     async def answer(message: str, *_: object) -> ElicitResult[Any]:
-        asked.append(message)
-        content = left.pop(0)
+        questions.append(message)
+        content = pending.pop(0)
         if isinstance(content, str):
             return ElicitResult(action=content)
         return ElicitResult(action="accept", content=content)
 
-    return answer, asked
+    return answer, questions
 
 
 def connect(era: str, handler: Callable[..., Any] | None, **fields: Any) -> Client[Any]:
@@ -98,18 +98,18 @@ def connect(era: str, handler: Callable[..., Any] | None, **fields: Any) -> Clie
 
 
 async def test_a_choice_is_asked(era: str) -> None:
-    handler, asked = answering({"answer": "back"})
+    handler, questions = make_user({"answer": "back"})
     async with connect(era, handler) as client:
         result = await client.call_tool("file_note", {"note_id": 1})
     assert result.data == "back"
     assert DONE == [(1, "back")]
-    assert len(asked) == 1
-    assert "Which shelf?" in asked[0]
-    assert "note_id: 1" in asked[0]
+    assert len(questions) == 1
+    assert "Which shelf?" in questions[0]
+    assert "note_id: 1" in questions[0]
 
 
 async def test_a_model_is_a_form(era: str) -> None:
-    handler, _ = answering({"street": "Main", "number": 5})
+    handler, _ = make_user({"street": "Main", "number": 5})
     async with connect(era, handler) as client:
         result = await client.call_tool("ship", {})
     assert result.data == "Main 5"
@@ -118,14 +118,14 @@ async def test_a_model_is_a_form(era: str) -> None:
 
 async def test_an_approval_and_earlier_answers_are_kept(era: str) -> None:
     answers = ({"confirm": True}, {"answer": "old"}, {"answer": "front"})
-    handler, asked = answering(*answers)
+    handler, questions = make_user(*answers)
     async with connect(era, handler) as client:
         result = await client.call_tool("drop_note", {"note_id": 1})
     assert result.structured_content is not None
     assert result.structured_content["approved_by"] == "person"
     assert result.structured_content["outcome"] == "applied"
     assert DONE == [(1, "old", "front")]
-    assert [text.partition("asks: ")[2].partition("\n")[0] for text in asked] == [
+    assert [text.partition("asks: ")[2].partition("\n")[0] for text in questions] == [
         "Drop note 1?",
         "Why?",
         "Which shelf?",
@@ -144,7 +144,7 @@ async def test_an_approval_and_earlier_answers_are_kept(era: str) -> None:
 async def test_without_an_answer_nothing_is_done(
     era: str, answer: Any, words: str
 ) -> None:
-    handler, _ = answering(answer)
+    handler, _ = make_user(answer)
     async with connect(era, handler) as client:
         with pytest.raises(ToolError, match=words):
             await client.call_tool("file_note", {"note_id": 1})
@@ -152,7 +152,7 @@ async def test_without_an_answer_nothing_is_done(
 
 
 async def test_a_form_that_does_not_fit_is_refused(era: str) -> None:
-    handler, _ = answering({"street": "Main", "number": "x"})
+    handler, _ = make_user({"street": "Main", "number": "x"})
     async with connect(era, handler) as client:
         with pytest.raises(ToolError, match="the answer to 'Where to\\?': number"):
             await client.call_tool("ship", {})
@@ -168,7 +168,7 @@ async def test_a_client_that_cannot_ask_learns_the_parameter(era: str) -> None:
     assert DONE == [(1, "back")]
 
 
-async def test_without_a_parameter_its_author_learns_that_one_is_missing(
+async def test_a_missing_parameter_for_the_answer_is_reported_to_the_author(
     era: str,
 ) -> None:
     async with connect(era, None) as client:
@@ -185,7 +185,7 @@ async def test_an_approval_by_two_steps_comes_before_the_question(era: str) -> N
     assert DONE == []
 
 
-async def test_what_is_filled_in_stays_out_of_the_store(
+async def test_answers_are_not_stored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """In 2026-07-28 earlier answers travel in the state that the SDK seals."""
@@ -198,7 +198,7 @@ async def test_what_is_filled_in_stays_out_of_the_store(
 
     monkeypatch.setattr(PendingStore, "put", spy)
     answers = ({"confirm": True}, {"answer": "MARKED"}, {"answer": "front"})
-    handler, _ = answering(*answers)
+    handler, _ = make_user(*answers)
     async with connect("2026-07-28", handler) as client:
         await client.call_tool("drop_note", {"note_id": 1})
     assert DONE == [(1, "MARKED", "front")]
@@ -213,7 +213,7 @@ async def test_an_answer_counts_for_its_own_arguments_only() -> None:
             action="accept", content={"answer": "back"}
         )
     }
-    handler, _ = answering({"answer": "front"})
+    handler, _ = make_user({"answer": "front"})
     async with connect("2026-07-28", handler) as client:
         result = await client.session.call_tool(
             "file_note",
@@ -347,8 +347,6 @@ async def test_a_page_reads_its_fields_in_their_types() -> None:
         ),
     ],
 )
-async def test_a_page_refuses_what_does_not_fit(
-    sent: dict[str, str], words: str
-) -> None:
+async def test_a_page_refuses_invalid_fields(sent: dict[str, str], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         read_values(FORM, sent)

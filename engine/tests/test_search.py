@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from fastmcp import Client
 
 from copier_fastmcp_engine.declarations import delete, read
 from copier_fastmcp_engine.search import ToolSearch
@@ -29,7 +30,7 @@ async def get_note(name: str) -> str:
     return name
 
 
-def make_searched(*, read_only: bool = False) -> Any:
+def make_search_server(*, read_only: bool = False) -> Any:
     """Return a server that lists a search."""
     DONE.clear()
     server = make_server(make_policy("notes-mcp"), wipe_note, get_note)
@@ -37,43 +38,48 @@ def make_searched(*, read_only: bool = False) -> Any:
     return server
 
 
+async def list_tools(client: Client[Any]) -> dict[str, Any]:
+    """Return the tools that a client lists, by name."""
+    return {tool.name: tool for tool in await client.list_tools()}
+
+
 @pytest.mark.anyio
 async def test_two_tools_are_listed_with_hints_that_hold(era: str) -> None:
-    async with client_of(make_searched(), era) as client:
-        tools = {tool.name: tool for tool in await client.list_tools()}
-    hints = {name: tool.annotations for name, tool in tools.items()}
-    assert hints.keys() == {"search_tools", "call_tool"}
-    assert hints["search_tools"].read_only_hint is True
-    assert hints["call_tool"].read_only_hint is False
-    assert hints["call_tool"].destructive_hint is True
-    assert "board" in tools["search_tools"].description
-    assert len(json.dumps([t.model_dump(mode="json") for t in tools.values()])) < 8_000
+    async with client_of(make_search_server(), era) as client:
+        tools = await list_tools(client)
+    assert tools.keys() == {"search_tools", "call_tool"}
+    search, call = tools["search_tools"], tools["call_tool"]
+    assert search.annotations.read_only_hint is True
+    assert call.annotations.read_only_hint is False
+    assert call.annotations.destructive_hint is True
+    assert "board" in search.description
+    definitions = [search.model_dump(mode="json"), call.model_dump(mode="json")]
+    assert len(json.dumps(definitions)) < 8_000
 
 
 @pytest.mark.anyio
 async def test_a_search_of_reads_calls_reads_only(era: str) -> None:
-    async with client_of(make_searched(read_only=True), era) as client:
-        tools = {tool.name: tool for tool in await client.list_tools()}
+    async with client_of(make_search_server(read_only=True), era) as client:
+        tools = await list_tools(client)
     assert tools["call_tool"].annotations.read_only_hint is True
 
 
 @pytest.mark.anyio
 async def test_a_delete_behind_the_search_asks(era: str) -> None:
     call = {"name": "wipe_note", "arguments": {"name": "a"}}
-    async with client_of(make_searched(), era, agrees=False) as client:
+    async with client_of(make_search_server(), era, agrees=False) as client:
         assert await outcome_of(client, "call_tool", **call) == "declined"
     assert DONE == []
-    async with client_of(make_searched(), era, agrees=True) as client:
+    async with client_of(make_search_server(), era, agrees=True) as client:
         assert await outcome_of(client, "call_tool", **call) == "applied"
     assert DONE == ["a"]
 
 
 @pytest.mark.anyio
-async def test_a_tool_is_found_by_what_it_does_and_called(era: str) -> None:
-    async with client_of(make_searched(), era) as client:
-        found = await client.call_tool("search_tools", {"query": "wipe from board"})
-        result = await client.call_tool(
-            "call_tool", {"name": "get_note", "arguments": {"name": "a"}}
-        )
-    assert found.structured_content["result"][0]["name"] == "wipe_note"
+async def test_a_search_finds_a_tool_by_its_description(era: str) -> None:
+    async with client_of(make_search_server(), era) as client:
+        matches = await client.call_tool("search_tools", {"query": "wipe from board"})
+        call = {"name": "get_note", "arguments": {"name": "a"}}
+        result = await client.call_tool("call_tool", call)
+    assert matches.structured_content["result"][0]["name"] == "wipe_note"
     assert result.structured_content == {"result": "a"}

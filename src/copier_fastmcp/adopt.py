@@ -81,46 +81,45 @@ def adopt(
         json_output: Print JSON: a row for each tool.
     """
     if remove:
-        return _remove(folder.resolve(), dry_run=dry_run)
-    seen = survey_server(folder)
-    root = seen.project.root
-    if all(
-        tool.low_level for tool in (*(each.tool for each in seen.proposals), *seen.left)
-    ):
+        return _remove_adoption(folder.resolve(), dry_run=dry_run)
+    survey = survey_server(folder)
+    root = survey.project.root
+    tools = [proposal.tool for proposal in survey.proposals] + survey.left
+    if all(tool.low_level for tool in tools):
         raise RefusedError(LOW_LEVEL)
     if not dry_run:
         require_clean(root, "so that git can undo what adopt writes")
     floors: list[str] = []
     if not (json_output and dry_run):
-        dependencies.require_recent_fastmcp(root, seen.frameworks)
-        floors = _accepted_floors(root, accepted=raise_floors or dry_run)
+        dependencies.require_recent_fastmcp(root, survey.frameworks)
+        floors = _check_floors(root, accepted=raise_floors or dry_run)
     if live is not None:
         announce_command(live)
-        seen = compare_with_source(seen, list_tools(live))
-    beside = {} if dry_run else list_changes(root)  # what a running server left
+        survey = compare_with_source(survey, list_tools(live))
+    prior_changes = {} if dry_run else list_changes(root)  # what a running server left
     quiet = unattended or json_output or not sys.stdin.isatty()
     if not json_output and not (dry_run and quiet):
-        seen.show()
+        survey.print_survey()
     chosen = (
         []
         if json_output and dry_run
-        else answer_questions(_undeclared(seen), unattended=quiet)
+        else answer_questions(_exclude_declared(survey), unattended=quiet)
     )
     if not (json_output and dry_run):
         if engine is None:
             engine = _choose_engine(root, template, ref, ask=not (quiet or dry_run))
-        made = plan_adoption(seen, chosen, template, ref, engine)
-        if not dry_run and list_changes(root) != beside:
+        adoption = plan_adoption(survey, chosen, template, ref, engine)
+        if not dry_run and list_changes(root) != prior_changes:
             raise RefusedError(
                 "files were changed in the meantime; commit them and do it again"
             )
-        _write(seen, made, chosen, dry_run=dry_run, say=not json_output)
+        _write_adoption(survey, adoption, chosen, dry_run=dry_run, say=not json_output)
         for floor in floors:
             print(f"raised: {floor}", file=sys.stderr)
     if json_output:
-        print(json.dumps(seen.rows(), indent=2, ensure_ascii=False))
+        print(json.dumps(survey.rows(), indent=2, ensure_ascii=False))
     if not dry_run:
-        _pinned(root, pin=pin, ask=not quiet)
+        _pin_tools(root, pin=pin, ask=not quiet)
     return 0
 
 
@@ -155,7 +154,7 @@ def _choose_engine(
     return "package" if chosen == "package" else "vendored"
 
 
-def _remove(root: Path, *, dry_run: bool) -> int:
+def _remove_adoption(root: Path, *, dry_run: bool) -> int:
     """Remove an adoption; 1 where something is left to a person."""
     removal = plan_removal(root, load_adoption(root))
     if not dry_run:
@@ -170,12 +169,12 @@ def _remove(root: Path, *, dry_run: bool) -> int:
         f"{format_count(restored, 'file')} {verb}restored, {deleted} {verb}deleted",
         file=sys.stderr,
     )
-    for line in removal.left:
+    for line in removal.by_hand:
         print(f"by hand {line}", file=sys.stderr)
-    return 1 if removal.left else 0
+    return 1 if removal.by_hand else 0
 
 
-def _accepted_floors(root: Path, *, accepted: bool) -> list[str]:
+def _check_floors(root: Path, *, accepted: bool) -> list[str]:
     """The lower bounds that are raised; none for a server that was adopted before.
 
     Raises:
@@ -187,25 +186,30 @@ def _accepted_floors(root: Path, *, accepted: bool) -> list[str]:
     return floors
 
 
-def _undeclared(seen: Survey) -> Survey:
+def _exclude_declared(survey: Survey) -> Survey:
     """What is left of a server's tools where it was adopted before."""
-    if not (known := load_adoption(seen.project.root)):
-        return seen
-    package = layout.policy_package(known["adopted"]["place"])
+    if not (answers := load_adoption(survey.project.root)):
+        return survey
+    package = layout.policy_package(answers["adopted"]["place"])
 
-    def says(found: SourceTool) -> bool:
+    def has_declaration(tool: SourceTool) -> bool:
         return bool(
-            found.function
-            and found.home
-            and is_declared(found.function, found.home, package)
+            tool.function
+            and tool.home
+            and is_declared(tool.function, tool.home, package)
         )
 
     return replace(
-        seen, proposals=[one for one in seen.proposals if not says(one.tool)]
+        survey,
+        proposals=[
+            proposal
+            for proposal in survey.proposals
+            if not has_declaration(proposal.tool)
+        ],
     )
 
 
-def _pinned(root: Path, *, pin: bool, ask: bool) -> None:
+def _pin_tools(root: Path, *, pin: bool, ask: bool) -> None:
     """Write lock and table where that is wanted; else the command for it is named."""
     from .project import pinning
 
@@ -225,29 +229,36 @@ def _pinned(root: Path, *, pin: bool, ask: bool) -> None:
         print(f"not pinned: {error}", file=sys.stderr)
 
 
-def _write(
-    seen: Survey, made: Adoption, chosen: list[Proposal], *, dry_run: bool, say: bool
+def _write_adoption(
+    survey: Survey,
+    adoption: Adoption,
+    chosen: list[Proposal],
+    *,
+    dry_run: bool,
+    say: bool,
 ) -> None:
-    root = seen.project.root
-    new = {
-        name: held for name, held in made.files.items() if _differs(root / name, held)
-    }
-    written = {edited.module.path: edited.encoded() for edited in made.edited}
+    root = survey.project.root
+    new: dict[Path, bytes] = {}
+    for name, held in adoption.files.items():
+        if _differs(root / name, held):
+            new[root / name] = held
+    written = {edited.module.path: edited.encoded() for edited in adoption.edited}
     if dry_run and say:
-        for edited in made.edited:
+        for edited in adoption.edited:
             print(edited.diff(edited.module.path.relative_to(root).as_posix()), end="")
-        for name in sorted(new):
+        for name in sorted(path.relative_to(root).as_posix() for path in new):
             print(f"+++ {name}")
     if not dry_run:
-        require_reachable(root, [*written, *(root / name for name in new)])
-        write_files(written | {root / name: held for name, held in new.items()})
+        require_reachable(root, [*written, *new])
+        write_files(written | new)
     if not say:
         return
     if not written and not new:
         print("adopted already; nothing changed", file=sys.stderr)
         return
-    print_remaining_work(seen, chosen, made.by_hand.items())
-    if gated := [each.tool.name for each in chosen if each.behavior in GATED]:
+    print_remaining_work(survey, chosen, adoption.by_hand.items())
+    gated = [proposal.tool.name for proposal in chosen if proposal.behavior in GATED]
+    if gated:
         print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
     verb = "would be changed" if dry_run else "changed"
     count = f"{format_count(len(written), 'file')} {verb}"
@@ -261,7 +272,8 @@ def _write(
         "uv run tests/policy/check.py",
         "git diff",
     )
-    print("\n".join(f"    {step}" for step in steps), file=sys.stderr)
+    for step in steps:
+        print(f"    {step}", file=sys.stderr)
 
 
 def _differs(path: Path, held: bytes) -> bool:

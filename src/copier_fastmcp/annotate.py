@@ -50,19 +50,19 @@ def annotate(
     Raises:
         UnableError: With --live, the server does not start, or differs afterwards; everything is restored.
     """
-    seen = survey_server(folder, low_level=True)
-    root = seen.project.root
+    survey = survey_server(folder, low_level=True)
+    root = survey.project.root
     if not dry_run:  # before anything is asked or started
-        _require_committed(root, annotate_survey(seen, seen.proposals).files)
+        _require_committed(root, annotate_survey(survey, survey.proposals).files)
     before: Listing = []
     if live is not None:
         announce_command(live)
         before = list_tools(live)
-        seen = compare_with_source(seen, before)
+        survey = compare_with_source(survey, before)
     chosen = answer_questions(
-        seen, unattended=unattended or json_output or not sys.stdin.isatty()
+        survey, unattended=unattended or json_output or not sys.stdin.isatty()
     )
-    annotations = annotate_survey(seen, chosen)
+    annotations = annotate_survey(survey, chosen)
     written = {edited.module.path: edited.encoded() for edited in annotations.files}
     if not dry_run:
         _require_committed(root, annotations.files)
@@ -71,13 +71,13 @@ def annotate(
         if live is not None and written:
             _compare_live(live, before, backup, root)
     if json_output:
-        print(json.dumps(seen.rows(), indent=2, ensure_ascii=False))
+        print(json.dumps(survey.rows(), indent=2, ensure_ascii=False))
     elif dry_run:
         for edited in annotations.files:
             print(edited.diff(edited.module.path.relative_to(root).as_posix()), end="")
     if not json_output:
-        print_remaining_work(seen, chosen, annotations.by_hand)
-        _tell_result(len(written), dry_run=dry_run, live=live is not None)
+        print_remaining_work(survey, chosen, annotations.by_hand)
+        _print_result(len(written), dry_run=dry_run, live=live is not None)
     return 1 if annotations.by_hand else 0
 
 
@@ -99,10 +99,10 @@ def _compare_live(command: str, before: Listing, backup: Backup, root: Path) -> 
         raise
     if differences := find_differences(before, after):
         restored = backup.restore(root)
-        shown = "; ".join(differences[:3])
-        more = f" and {len(differences) - 3} more" if len(differences) > 3 else ""
+        sample = "; ".join(differences[:3])
+        remainder = f" and {len(differences) - 3} more" if len(differences) > 3 else ""
         raise UnableError(
-            f"the server lists something else than before: {shown}{more}; {restored}"
+            f"the server lists something else than before: {sample}{remainder}; {restored}"
         )
     print(
         f"it starts and lists the same {format_count(len(after), 'tool')}",
@@ -117,7 +117,7 @@ def _require_committed(root: Path, files: Iterable[Edited]) -> None:
         require_clean(root, "so that git can undo it", names)
 
 
-def _tell_result(count: int, *, dry_run: bool, live: bool) -> None:
+def _print_result(count: int, *, dry_run: bool, live: bool) -> None:
     """Print how many files changed, and whether anything was started."""
     verb = "would change" if dry_run else "changed"
     line = f"{format_count(count, 'file')} {verb}"

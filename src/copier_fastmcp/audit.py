@@ -58,14 +58,14 @@ class Source:
         if not self.files:
             return [Server("", _load_pinned())]
         return [
-            Server(self.label_of(path), _load_recorded(path)) for path in self.files
+            Server(self.find_label(path), _load_recorded(path)) for path in self.files
         ]
 
-    def label_of(self, path: Path) -> str:
+    def find_label(self, path: Path) -> str:
         """A file's name, or its path where two have one name; empty for a single file."""
         if len(self.files) < 2:
             return ""
-        namesakes = [other for other in self.files if other.stem == path.stem]
+        namesakes = [file for file in self.files if file.stem == path.stem]
         return path.stem if len(namesakes) == 1 else path.as_posix()
 
 
@@ -93,10 +93,8 @@ def _load_pinned() -> Tools:
             f"{FILE} is not in {Path.cwd()}; name a server with {options}"
         )
     try:
-        return [
-            build_definition(name, pinned)
-            for name, pinned in load_pinned_tools().items()
-        ]
+        pins = load_pinned_tools()
+        return [build_definition(name, pinned) for name, pinned in pins.items()]
     except (LookupError, TypeError, AttributeError) as error:
         raise UnableError(
             f"{FILE}: {error} is not as pinning writes it; pin anew"
@@ -287,20 +285,27 @@ def _print_patch(audited: Sequence[Server]) -> int:
         path = edited.module.path.relative_to(source.project.root)
         print(edited.diff(path.as_posix()), end="")
     print_remaining_work(source, proposals, annotations.by_hand)
-    shown = {row["tool"] for row in source.rows()}
+    source_names = {row["tool"] for row in source.rows()}
     for server in audited:
         for tool in server.tools:
-            if tool.get("name") not in shown:
+            if tool.get("name") not in source_names:
                 print_message(
                     f"{tool.get('name')}: not found in the source; annotate it by hand"
                 )
     return 1 if annotations.files else 0
 
 
+def _list_tools(audited: Sequence[Server]) -> Tools:
+    tools: Tools = []
+    for server in audited:
+        tools += server.tools
+    return tools
+
+
 def _print_clients(audited: Sequence[Server], json_output: bool) -> int:
     from .auditing import reports
 
-    tools = [tool for server in audited for tool in server.tools]
+    tools = _list_tools(audited)
     if json_output:
         print(
             json.dumps(reports.tabulate_decisions(tools), indent=2, ensure_ascii=False)
@@ -314,11 +319,11 @@ def _print_signals(name: str, audited: Sequence[Server], json_output: bool) -> i
     """Print the signals about a tool, and the hints that follow from them."""
     from .auditing.verdicts import explain_tools
 
-    rows = [row for server in audited for row in explain_tools(server.tools, name)]
+    rows: list[dict[str, Any]] = []
+    for server in audited:
+        rows += explain_tools(server.tools, name)
     if not rows:
-        names = ", ".join(
-            str(tool.get("name")) for server in audited for tool in server.tools
-        )
+        names = ", ".join(str(tool.get("name")) for tool in _list_tools(audited))
         raise RefusedError(
             f"{name!r} is not a tool of this server; its tools are {names}"
         )
@@ -338,7 +343,7 @@ def _print_signals(name: str, audited: Sequence[Server], json_output: bool) -> i
     return 0
 
 
-def _with_label(label: str, tool: Mapping[str, Any]) -> dict[str, Any]:
+def _add_label(label: str, tool: Mapping[str, Any]) -> dict[str, Any]:
     """A tool whose name names its server, where several are audited."""
     name = tool.get("name")
     return {**tool, "name": f"{label}/{name}" if label else name}
@@ -346,9 +351,11 @@ def _with_label(label: str, tool: Mapping[str, Any]) -> dict[str, Any]:
 
 def _list_declared() -> list[str]:
     """The tools of the project whose behavior is declared, and so proved by its own tests."""
-    return [
-        name for name, pinned in load_pinned_tools().items() if pinned.get("behavior")
-    ]
+    declared: list[str] = []
+    for name, pinned in load_pinned_tools().items():
+        if pinned.get("behavior"):
+            declared.append(name)
+    return declared
 
 
 def _locate_files(
@@ -357,11 +364,10 @@ def _locate_files(
     """The file that a report on each server names; none for a project, which has its sources."""
     if source.is_project:
         return {}
-    located = {
-        server.label: report.snapshot or Path("mcp-server") for server in audited
-    }
+    default = report.snapshot or Path("mcp-server")
+    located = {server.label: default for server in audited}
     for path in source.files:
-        located[source.label_of(path)] = path
+        located[source.find_label(path)] = path
     return located
 
 
@@ -379,16 +385,16 @@ def _print_findings(source: Source, audited: Sequence[Server], report: Report) -
             server.tools,
             report.profile,
             server.label,
-            ours=source.is_project,
+            is_own=source.is_project,
             declared=declared,
         )
-        findings += [
-            finding for finding in judged if reports.is_at_least(finding, report.level)
-        ]
+        for finding in judged:
+            if reports.is_at_least(finding, report.level):
+                findings.append(finding)
         questions += clashes
     if report.baseline:
         findings = exclude_known(findings, report.baseline)
-    changes = _tell_changes(audited, report.snapshot) if report.snapshot else []
+    changes = _print_changes(audited, report.snapshot) if report.snapshot else []
     if report.as_json:
         rows = [asdict(finding) for finding in findings]
         print(json.dumps(rows, indent=2, ensure_ascii=False))
@@ -401,19 +407,18 @@ def _print_findings(source: Source, audited: Sequence[Server], report: Report) -
             )
         )
     else:
-        reports.print_findings(
-            findings, questions, sum(len(server.tools) for server in audited)
-        )
+        reports.print_findings(findings, questions, len(_list_tools(audited)))
     return 1 if findings or changes else 0
 
 
-def _tell_changes(audited: Sequence[Server], snapshot: Path) -> list[str]:
+def _print_changes(audited: Sequence[Server], snapshot: Path) -> list[str]:
     """Report what changed since a snapshot; the first time, write the snapshot."""
     from .auditing.snapshot import compare_with_snapshot, sort_changes
 
-    tools = [
-        _with_label(server.label, tool) for server in audited for tool in server.tools
-    ]
+    tools: Tools = []
+    for server in audited:
+        for tool in server.tools:
+            tools.append(_add_label(server.label, tool))
     lines = compare_with_snapshot(snapshot, tools)
     if lines is None:
         print_message(f"{len(tools)} definitions are in {snapshot}")

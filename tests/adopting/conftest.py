@@ -5,4 +5,4 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _forks(forks: None) -> None:
-    """Every test here may start one."""
+    """Let every test here start a forked server."""

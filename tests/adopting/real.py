@@ -103,43 +103,47 @@ ANNOTATED: dict[str, tuple[str, str, dict[str, str]]] = {
 
 @dataclass
 class Figures:
-    """What was read of one server: its tools, and by name what is wrong."""
+    """Counts for one server, and the names of tools with errors."""
 
     server: str
     tools: int = 0
     listed: int = 0
     missing: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     false_reads: list[str] = field(default_factory=list)
     labelled: int = 0
 
 
-def labels(name: str) -> dict[tuple[str, str], str]:
-    """The letters of each tool."""
+def load_labels(name: str) -> dict[tuple[str, str], str]:
+    """Load the label letters of each tool."""
     path = AUDIT / name if name != "unseen.tsv" else Path(__file__).with_name(name)
-    rows = (line.split("\t") for line in path.read_text("utf-8").splitlines())
-    return {(row[0], row[1]): row[2] for row in rows}
+    labels = {}
+    for line in path.read_text("utf-8").splitlines():
+        server, tool, letters, *_ = line.split("\t")
+        labels[server, tool] = letters
+    return labels
 
 
-def wire(server: str) -> set[str]:
-    """The names that a server put on the wire when it was recorded."""
+def load_recorded_names(server: str) -> set[str]:
+    """Load the tool names of a server's recording."""
     if server in UNSEEN:
-        return {tool for name, tool in labels("unseen.tsv") if name == server}
+        return {tool for name, tool in load_labels("unseen.tsv") if name == server}
     (path,) = AUDIT.glob(f"*/{server}.json")
-    kept = json.loads(path.read_text("utf-8"))
-    return {
-        tool["name"] for tool in (kept["tools"] if isinstance(kept, dict) else kept)
-    }
+    recording = json.loads(path.read_text("utf-8"))
+    names = set()
+    for tool in recording["tools"] if isinstance(recording, dict) else recording:
+        names.add(tool["name"])
+    return names
 
 
-def fetched(server: str, folder: Path) -> Path:
+def fetch_source(server: str, folder: Path) -> Path:
     """The source distribution of a server, fetched by pip where it is not in a folder, and unpacked.
 
     RuntimeError: the registry does not have it, or cannot be reached.
     """
-    wanted = UNSEEN.get(server) or SERVERS[server][1].split()[0]
-    stem = wanted.replace("-", "_").replace("==", "-")
+    requirement = UNSEEN.get(server) or SERVERS[server][1].split()[0]
+    stem = requirement.replace("-", "_").replace("==", "-")
     archive = next(iter(folder.glob(f"{stem}.tar.gz")), None)
     if archive is None:
         words = [
@@ -153,25 +157,27 @@ def fetched(server: str, folder: Path) -> Path:
             "--no-deps",
         ]
         done = subprocess.run(
-            [*words, "--no-binary", ":all:", "--dest", str(folder), wanted],
+            [*words, "--no-binary", ":all:", "--dest", str(folder), requirement],
             capture_output=True,
             text=True,
             check=False,
         )
         archive = next(iter(folder.glob(f"{stem}.tar.gz")), None)
         if archive is None:
-            raise RuntimeError(f"{wanted}: {done.stderr.strip().splitlines()[-1:]}")
-    with tarfile.open(archive) as held:
-        held.extractall(folder / "unpacked", filter="data")
+            raise RuntimeError(
+                f"{requirement}: {done.stderr.strip().splitlines()[-1:]}"
+            )
+    with tarfile.open(archive) as files:
+        files.extractall(folder / "unpacked", filter="data")
     return folder / "unpacked" / archive.name.removesuffix(".tar.gz")
 
 
-def environment(project: Path, folder: Path) -> Path:
+def create_environment(project: Path, folder: Path) -> Path:
     """The Python of an environment that has what an adopted server declares.
 
     RuntimeError: the registry does not have it, or cannot be reached.
     """
-    own = folder / "bin/python"
+    interpreter = folder / "bin/python"
     for words in (
         ["venv", "--quiet", "--python", sys.executable, str(folder)],
         [
@@ -179,7 +185,7 @@ def environment(project: Path, folder: Path) -> Path:
             "install",
             "--quiet",
             "--python",
-            str(own),
+            str(interpreter),
             "-r",
             str(project / "pyproject.toml"),
         ],
@@ -189,13 +195,13 @@ def environment(project: Path, folder: Path) -> Path:
         )
         if done.returncode:
             raise RuntimeError(done.stderr.strip()[-300:])
-    return own
+    return interpreter
 
 
-async def listed(
+async def list_served_tools(
     name: str, python: Path, project: Path, home: Path
 ) -> dict[str, dict[str, Any]]:
-    """The tools of a server as a client sees them over stdio."""
+    """List a server's tools over stdio."""
     entry, arguments, needs = (STARTED | ANNOTATED)[name]
     module, function = entry.split(":")
     variables = {
@@ -210,84 +216,102 @@ async def listed(
     )
     async with asyncio.timeout(120), Client(transport) as client:
         tools = await client.list_tools()
-    return {
-        tool.name: tool.model_dump(by_alias=True, exclude_none=True, mode="json")
-        for tool in tools
-    }
+    definitions = {}
+    for tool in tools:
+        definitions[tool.name] = tool.model_dump(
+            by_alias=True, exclude_none=True, mode="json"
+        )
+    return definitions
 
 
 def contradicts(proposal: Proposal, letters: str) -> bool:
-    """Whether a proposal says a hint otherwise than a label that the definition or a reader is sure of."""
-    said = hints_of(proposal)
-    wanted = {
-        hint: letter
-        for hint, letter in zip(HINTS[:3], letters, strict=False)
-        if letter in "TF"
-    }
-    if wanted.get("readOnlyHint") == "T":
-        wanted = {"readOnlyHint": "T"}
+    """Whether a proposed hint contradicts a certain label."""
+    proposed = hints_of(proposal)
+    labelled_hints = {}
+    for hint, letter in zip(HINTS[:3], letters, strict=False):
+        if letter in "TF":
+            labelled_hints[hint] = letter
+    if labelled_hints.get("readOnlyHint") == "T":
+        labelled_hints = {"readOnlyHint": "T"}
     if (
         proposal.behavior == "action"
     ):  # an action is idempotent where its author says so
-        wanted.pop("idempotentHint", None)
-    return any(said[hint] is not (letter == "T") for hint, letter in wanted.items())
+        labelled_hints.pop("idempotentHint", None)
+    return any(
+        proposed[hint] is not (letter == "T") for hint, letter in labelled_hints.items()
+    )
 
 
-def measured(server: str, folder: Path) -> Figures:
-    """What `adopt` makes of a server."""
-    seen, first, second = (
+def measure_server(server: str, folder: Path) -> Figures:
+    """Compare the proposals of `adopt` with the labels of a server."""
+    survey, first, second = (
         survey_server(folder),
-        labels("labels.tsv"),
-        labels("second.tsv"),
+        load_labels("labels.tsv"),
+        load_labels("second.tsv"),
     )
     if server in UNSEEN:
-        first, second = labels("unseen.tsv"), {}
-    figures = Figures(server, tools=len(seen.proposals), listed=len(seen.left))
-    found = {one.tool.name for one in seen.proposals} | {one.name for one in seen.left}
-    built = {
-        one.tool.name.split("_")[0] for one in seen.proposals if not one.tool.exact
+        first, second = load_labels("unseen.tsv"), {}
+    figures = Figures(server, tools=len(survey.proposals), listed=len(survey.left))
+    names = {item.tool.name for item in survey.proposals} | {
+        item.name for item in survey.left
     }
-    figures.missing = [
-        name for name in sorted(wire(server) - found) if name.split("_")[0] not in built
-    ]  # a name that is put together when it runs is found by its function
-    for proposal in seen.proposals:
+    built_prefixes = set()
+    for item in survey.proposals:
+        if not item.tool.exact:
+            built_prefixes.add(item.tool.name.split("_")[0])
+    # A name that is built at run time is found by its function.
+    figures.missing = []
+    for name in sorted(load_recorded_names(server) - names):
+        if name.split("_")[0] not in built_prefixes:
+            figures.missing.append(name)
+    for proposal in survey.proposals:
         name = proposal.tool.name
         letters = first.get((server, name), "")
-        figures.asked += [name] if proposal.asked else []
+        figures.questions += [name] if proposal.asked else []
         if not letters or letters[0] == "?":
             continue
         figures.labelled += 1
         if proposal.asked:
             continue
-        again = second.get((server, name), letters)
-        agreed = "".join(
-            a if a == b else "?" for a, b in zip(letters, again, strict=False)
-        )
+        second_letters = second.get((server, name), letters)
+        common_letters = []
+        for letter, second_letter in zip(letters, second_letters, strict=False):
+            common_letters.append(letter if letter == second_letter else "?")
+        agreed = "".join(common_letters)
         if contradicts(proposal, agreed):
-            figures.wrong.append(name)
+            figures.errors.append(name)
         if proposal.behavior == "read" and letters[0] == "F":
             figures.false_reads.append(name)
     return figures
 
 
-def table(rows: list[Figures]) -> str:
-    """The figures in Markdown."""
+def format_table(rows: list[Figures]) -> str:
+    """Format the figures as a Markdown table."""
     lines = [
         "| server | tools | not found | asked | labelled | right or asked | false reads |"
     ]
     lines.append("| --- | --- | --- | --- | --- | --- | --- |")
     for row in rows:
-        right = row.labelled - len(row.wrong)
-        cells = [row.server, row.tools, len(row.missing), len(row.asked), row.labelled]
+        right = row.labelled - len(row.errors)
+        cells = [
+            row.server,
+            row.tools,
+            len(row.missing),
+            len(row.questions),
+            row.labelled,
+        ]
         lines.append(
             "| " + " | ".join(map(str, [*cells, right, len(row.false_reads)])) + " |"
         )
-    tools, asked = sum(row.tools for row in rows), sum(len(row.asked) for row in rows)
-    labelled, wrong = sum(r.labelled for r in rows), sum(len(r.wrong) for r in rows)
-    share = f"{labelled - wrong} ({(labelled - wrong) / max(1, labelled):.1%})"
+    tools, questions = (
+        sum(row.tools for row in rows),
+        sum(len(row.questions) for row in rows),
+    )
+    labelled, errors = sum(r.labelled for r in rows), sum(len(r.errors) for r in rows)
+    share = f"{labelled - errors} ({(labelled - errors) / max(1, labelled):.1%})"
     ends = [
         sum(len(r.missing) for r in rows),
-        f"{asked} ({asked / max(1, tools):.1%})",
+        f"{questions} ({questions / max(1, tools):.1%})",
         labelled,
     ]
     last = ["together", tools, *ends, share, sum(len(r.false_reads) for r in rows)]
@@ -305,12 +329,12 @@ if __name__ == "__main__":
         figures = []
         for name in names:
             try:
-                figures.append(measured(name, fetched(name, place)))
+                figures.append(measure_server(name, fetch_source(name, place)))
             except (RuntimeError, RefusedError) as error:
                 print(f"skipped {name}: {error}", file=sys.stderr)
-        print(f"{title}:\n\n{table(figures)}\n")
+        print(f"{title}:\n\n{format_table(figures)}\n")
         for row in figures:
-            for what in ("missing", "wrong", "false_reads", "asked"):
+            for what in ("missing", "errors", "false_reads", "questions"):
                 if names_of := getattr(row, what):
                     print(
                         f"{row.server}: {what}: {', '.join(names_of)}", file=sys.stderr

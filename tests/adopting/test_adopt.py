@@ -1,4 +1,4 @@
-"""`adopt` brings the policy to a server that was there before: one diff, no body, and it lives like any other."""
+"""`adopt` adds the policy to an existing server in one diff, without changing function bodies."""
 
 import ast
 import json
@@ -42,8 +42,8 @@ asyncio.run(listed())
 """
 
 
-def server(folder: Path, text: str = ORDINARY, **files: str) -> Path:
-    """A server under git, as its author left it."""
+def create_server(folder: Path, text: str = ORDINARY, **files: str) -> Path:
+    """Create an existing server in a git repository."""
     folder.mkdir(exist_ok=True)
     (folder / "server.py").write_text(text)
     (folder / "pyproject.toml").write_text(PYPROJECT)
@@ -55,7 +55,7 @@ def server(folder: Path, text: str = ORDINARY, **files: str) -> Path:
     return folder
 
 
-def listed(project: Path) -> dict[str, dict[str, Any]]:
+def list_tools(project: Path) -> dict[str, dict[str, Any]]:
     done = python(project, "-c", LISTED, PYTHONPATH=str(project))
     assert done.returncode == 0, done.stderr
     return {tool["name"]: tool for tool in json.loads(done.stdout)}
@@ -63,8 +63,8 @@ def listed(project: Path) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def adopted(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The ordinary server, adopted; tests must not write in it."""
-    folder = server(tmp_path_factory.mktemp("adopted") / "it")
+    """The ordinary server after adoption; tests must not change it."""
+    folder = create_server(tmp_path_factory.mktemp("adopted") / "it")
     words = [
         "adopt",
         str(folder),
@@ -81,7 +81,7 @@ def adopted(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def mine(adopted: Path, tmp_path: Path) -> Path:
-    """A copy of it to write in."""
+    """A writable copy of the adopted server."""
     return shutil.copytree(adopted, tmp_path / "mine")
 
 
@@ -93,9 +93,10 @@ def test_the_diff_touches_no_body_and_no_setting(adopted: Path) -> None:
         return [ast.unparse(node) for node in nodes]
 
     assert bodies((adopted / "server.py").read_text()) == bodies(ORDINARY)
-    removed = [
-        line for line in git(adopted, "diff", "-U0").splitlines() if line[0] == "-"
-    ]
+    removed = []
+    for line in git(adopted, "diff", "-U0").splitlines():
+        if line[0] == "-":
+            removed.append(line)
     assert removed == [
         "--- a/pyproject.toml",
         '-requires-python = ">=3.10"',
@@ -112,7 +113,7 @@ def test_the_diff_touches_no_body_and_no_setting(adopted: Path) -> None:
 def test_it_serves_the_same_but_for_hints_titles_and_gate(
     adopted: Path, tmp_path: Path
 ) -> None:
-    before, after = listed(server(tmp_path / "before")), listed(adopted)
+    before, after = list_tools(create_server(tmp_path / "before")), list_tools(adopted)
     assert after.keys() == before.keys()
     for name, tool in after.items():
         gated = tool["annotations"]["destructiveHint"] and "confirm" in str(
@@ -173,9 +174,9 @@ def test_a_tool_that_came_later_is_adopted_too(
     commit(mine)
     assert main(["adopt", str(mine), "--unattended"]) == 0
     assert uncommitted(mine) == {"server.py", "tests/tools/test_purge_notes.py"}
-    told = capsys.readouterr().err
-    assert "\npurge_notes: each asks a person" in f"\n{told}", "no other tool changes"
-    assert "read_next" not in told, "what is declared is not asked about again"
+    stderr = capsys.readouterr().err
+    assert "\npurge_notes: each asks a person" in f"\n{stderr}", "no other tool changes"
+    assert "read_next" not in stderr, "what is declared is not asked about again"
     assert '    title="Purge Notes",\n' in (mine / "server.py").read_text()
 
 
@@ -239,7 +240,7 @@ def test_what_cannot_be_adopted_is_one_line_and_writes_nothing(
     template: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folder = server(tmp_path / "it", **files)
+    folder = create_server(tmp_path / "it", **files)
     words = [
         "adopt",
         str(folder),
@@ -251,15 +252,15 @@ def test_what_cannot_be_adopted_is_one_line_and_writes_nothing(
         "v99.0.0",
     ]
     assert main(words) in (1, 2)
-    (told,) = capsys.readouterr().err.splitlines()
-    assert line in told
+    (message,) = capsys.readouterr().err.splitlines()
+    assert line in message
     assert uncommitted(folder) == set()
 
 
 def test_uncommitted_work_or_no_git_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     (folder / "notes.txt").write_text("mine")
     assert main(["adopt", str(folder), "--unattended"]) == 1
     assert "commit notes.txt first" in capsys.readouterr().err
@@ -274,17 +275,17 @@ def test_uncommitted_work_or_no_git_is_refused(
 def test_a_report_of_rows_needs_no_clean_tree_and_writes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     assert main(["adopt", str(folder), "--dry-run", "--json"]) == 0
     rows = {row["tool"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["read_next"]["asked"] is True
     assert main(["adopt", str(folder), "--dry-run", "--unattended"]) == 0
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
         "\ndelete_note, read_next: each asks a person from now on, takes `confirm`"
-        in told
+        in stderr
     )
-    assert "1 file would be changed, " in told
+    assert "1 file would be changed, " in stderr
     assert uncommitted(folder) == set()
 
 
@@ -292,7 +293,7 @@ BROUGHT = ("policy", "tests/policy")
 
 
 def check_brought(adopted: Path, *words: str) -> None:
-    """Run a tool of Python's on what an adoption brings."""
+    """Run a Python tool on the files that an adoption adds."""
     done = python(adopted, "-m", *words, *BROUGHT)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -1,4 +1,4 @@
-"""`adopt` as its user meets it: the dialog, the running server beside the source, the lock, what is left to do."""
+"""The user interface of `adopt`: dialog, comparison with the running server, lock file and remaining work."""
 
 import ast
 import json
@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import pytest
 from adopting.samples import ORDINARY
-from adopting.test_adopt import server
+from adopting.test_adopt import create_server
 from adopting.test_guide import UV
-from calling import at_hand, environment, interruptible
+from calling import environment, interruptible, uv_settings
 from lifecycle import commit, uncommitted
 from support import git, python
 
@@ -98,7 +98,7 @@ def test_it():
 
 
 def repository(folder: Path, files: dict[str, str]) -> Path:
-    """A server of several files under git."""
+    """A git repository with a server of several files."""
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -109,7 +109,7 @@ def repository(folder: Path, files: dict[str, str]) -> Path:
 
 @pytest.fixture
 def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A uv that runs what this environment has."""
+    """A `uv` that runs the programs of this environment."""
     programs = tmp_path / "bin"
     programs.mkdir()
     text = UV.format(python=sys.executable).replace(
@@ -124,14 +124,14 @@ def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("leave", [True, False])
 def test_in_a_terminal(leave: bool, tmp_path: Path, template: Path) -> None:
     pexpect = pytest.importorskip("pexpect")
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     words = ["adopt", "--raise", "--template", str(template), "--ref", "v99.0.0"]
     child = pexpect.spawn(
         sys.executable,
         ["-P", "-m", "copier_fastmcp", *words],
         cwd=folder,
         env=environment(
-            **at_hand(folder), PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm", COLUMNS="80"
+            **uv_settings(folder), PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm", COLUMNS="80"
         ),
         preexec_fn=interruptible,
         encoding="utf-8",
@@ -141,7 +141,10 @@ def test_in_a_terminal(leave: bool, tmp_path: Path, template: Path) -> None:
     child.expect_exact("What does read_next do?")
     screen = child.before
     lines = re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", screen).splitlines()
-    rows = [line for line in lines if "│" in line or "┃" in line]
+    rows = []
+    for row in lines:
+        if "│" in row or "┃" in row:
+            rows.append(row)
     assert max(map(len, rows)) <= 80
     assert any("delete_note" in line for line in rows), "a name is not broken"
     assert "8 tools, 1 question" in screen
@@ -215,26 +218,26 @@ def test_the_lock_is_written_where_it_is_asked_for(
 def test_what_cannot_be_pinned_is_told_in_a_line(
     tmp_path: Path, template: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it", "import nowhere\n" + ORDINARY)
+    folder = create_server(tmp_path / "it", "import nowhere\n" + ORDINARY)
     words = ["adopt", str(folder), "--unattended", "--raise", "--pin"]
     assert main([*words, "--template", str(template), "--ref", "v99.0.0"]) == 0
-    told = capsys.readouterr().err.splitlines()
-    assert sum("not pinned: " in line and "nowhere" in line for line in told) == 1
+    messages = capsys.readouterr().err.splitlines()
+    assert sum("not pinned: " in line and "nowhere" in line for line in messages) == 1
     assert (folder / "policy").is_dir()
 
 
 def test_a_running_server_is_compared_with_its_source(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it", MORE)
+    folder = create_server(tmp_path / "it", MORE)
     words = ["adopt", str(folder), "--dry-run", "--json"]
     command = f"{sys.executable} {folder / 'server.py'}"
     assert main([*words, "--live", command]) == 0
-    told = capsys.readouterr()
-    assert told.err.splitlines()[0] == f"--live runs the server's code: {command}"
-    assert "it lists 11 tools, 1 not found in the source" in told.err
-    rows = {row["tool"]: row for row in json.loads(told.out)}
-    agreed = server(tmp_path / "same")
+    output = capsys.readouterr()
+    assert output.err.splitlines()[0] == f"--live runs the server's code: {command}"
+    assert "it lists 11 tools, 1 not found in the source" in output.err
+    rows = {row["tool"]: row for row in json.loads(output.out)}
+    agreed = create_server(tmp_path / "same")
     assert (
         main(
             [
@@ -250,7 +253,8 @@ def test_a_running_server_is_compared_with_its_source(
     )
     assert "it lists 8 tools, the same that its source shows" in capsys.readouterr().err
     keys = {"tool", "file", "line", "behavior", "evidence", "asked", "not_adoptable"}
-    assert all(row.keys() == keys for row in rows.values())
+    for row in rows.values():
+        assert row.keys() == keys
     assert rows["hidden"]["not_adoptable"].startswith(
         "only the running server shows it"
     )
@@ -262,7 +266,7 @@ def test_a_running_server_is_compared_with_its_source(
 def test_what_is_left_to_do_is_a_table_of_phases(
     tmp_path: Path, template: Path
 ) -> None:
-    folder = server(tmp_path / "it", MORE)
+    folder = create_server(tmp_path / "it", MORE)
     words = [
         "adopt",
         str(folder),
@@ -275,11 +279,10 @@ def test_what_is_left_to_do_is_a_table_of_phases(
     ]
     assert main(words) == 0
     text = (folder / "docs/adoption.md").read_text()
-    rows = [
-        line.split(" | ")
-        for line in text.splitlines()
-        if line.startswith(("| 1", "| 2", "| 3"))
-    ]
+    rows = []
+    for line in text.splitlines():
+        if line.startswith(("| 1", "| 2", "| 3")):
+            rows.append(line.split(" | "))
     assert [row[0] for row in rows] == [
         "| 1. Decide",
         "| 2. Declare",
@@ -289,7 +292,8 @@ def test_what_is_left_to_do_is_a_table_of_phases(
     assert [row[2] for row in rows] == ["5 min", "5 min", "20 min"]
     assert rows[0][3] == "1: `read_next`"
     assert rows[2][3] == "1: `delete_note`"
-    assert all(row[4].startswith("clients ") for row in rows), "a reason for the order"
+    for row in rows:
+        assert row[4].startswith("clients "), "a reason for the order"
     assert "About 1.5 h in all" in text
     (folder / "docs/adoption.md").unlink()
     commit(folder)
@@ -301,16 +305,16 @@ def test_what_is_left_to_do_is_a_table_of_phases(
 def test_a_refusal_writes_nothing_to_stdout(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it", text)
+    folder = create_server(tmp_path / "it", text)
     assert main(["adopt", str(folder), "--dry-run", "--json"]) == 1
-    told = capsys.readouterr()
-    assert (told.out, len(told.err.splitlines())) == ("", 1)
+    output = capsys.readouterr()
+    assert (output.out, len(output.err.splitlines())) == ("", 1)
 
 
 def test_without_git_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     monkeypatch.setenv("PATH", str(tmp_path))
     for verb in ("adopt", "annotate"):
@@ -325,5 +329,5 @@ def test_without_git_nothing_is_written(
 def test_the_sample_of_a_choice_is_one_of_it() -> None:
     text = "def rate(id: int, stars: Literal[5, 4], how: Optional[Literal['a b']], x: Literal[A.B]): ..."
     tool = SimpleNamespace(name="rate", function=ast.parse(text).body[0])
-    made = write_probe(cast("Any", SimpleNamespace(tool=tool)))
-    assert "return {'id': 1, 'stars': 5, 'how': 'a b'}" in made
+    probe = write_probe(cast("Any", SimpleNamespace(tool=tool)))
+    assert "return {'id': 1, 'stars': 5, 'how': 'a b'}" in probe

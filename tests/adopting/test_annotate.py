@@ -13,7 +13,7 @@ from adopting.samples import ORDINARY, SDK1, SDK2, STYLES
 from copier_fastmcp.cli import main
 
 
-def project(folder: Path, **files: str) -> Path:
+def create_project(folder: Path, **files: str) -> Path:
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,8 +45,8 @@ def commit(folder: Path) -> None:
     )
 
 
-def bodies(text: str) -> list[str]:
-    """Every function without its decorators: what must stay as it is."""
+def unparse_functions(text: str) -> list[str]:
+    """Every function without its decorators, which `annotate` must not change."""
     nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)]
     for node in nodes:
         node.decorator_list = []
@@ -56,19 +56,20 @@ def bodies(text: str) -> list[str]:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_only_annotations_are_written_and_once(tmp_path: Path, end: str) -> None:
     before = ORDINARY.replace("\n", end)
-    folder = project(tmp_path, **{"server.py": before})
+    folder = create_project(tmp_path, **{"server.py": before})
     assert main(["annotate", str(folder), "--unattended"]) == 0
     after = (folder / "server.py").read_bytes().decode()
-    assert bodies(after) == bodies(before)
-    changed = [
-        line
-        for line in git(folder, "diff", "-U0").splitlines()
-        if re.match(r"[-+]\s*\S", line)
-    ]
-    assert all(
-        "tool" in one or "annotations" in one or one[:3] in ("---", "+++")
-        for one in changed
-    )
+    assert unparse_functions(after) == unparse_functions(before)
+    changed = []
+    for line in git(folder, "diff", "-U0").splitlines():
+        if re.match(r"[-+]\s*\S", line):
+            changed.append(line)
+    for changed_line in changed:
+        assert (
+            "tool" in changed_line
+            or "annotations" in changed_line
+            or changed_line[:3] in ("---", "+++")
+        )
     assert (
         '@mcp.tool(annotations={"readOnlyHint": False, "title": "Save Note", "destructiveHint": True, '
         '"idempotentHint": True})  # wrong: it saves' + end in after
@@ -90,46 +91,46 @@ SPREAD = {
 @pytest.mark.parametrize("decorator", SPREAD.values(), ids=SPREAD)
 def test_a_value_in_parentheses_keeps_them(decorator: str, tmp_path: Path) -> None:
     text = f'from fastmcp import FastMCP\n\nmcp = FastMCP("it")\n\n\n{decorator}\ndef get_it() -> str:\n    return ""\n'
-    folder = project(tmp_path, **{"server.py": text})
+    folder = create_project(tmp_path, **{"server.py": text})
     assert main(["annotate", str(folder), "--unattended"]) == 0
-    (call,) = (
-        node.decorator_list[0]
-        for node in ast.parse((folder / "server.py").read_text()).body
-        if isinstance(node, ast.FunctionDef)
-    )
+    calls = []
+    for node in ast.parse((folder / "server.py").read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            calls.append(node.decorator_list[0])
+    (call,) = calls
     assert isinstance(call, ast.Call)
     assert call.keywords[-1].arg == "annotations"
 
 
 def test_each_framework_takes_hints_in_its_own_form(tmp_path: Path) -> None:
-    folder = project(tmp_path, **{"one.py": SDK1, "two.py": SDK2})
+    folder = create_project(tmp_path, **{"one.py": SDK1, "two.py": SDK2})
     assert main(["annotate", str(folder), "--unattended"]) == 0
-    one, two = ((folder / name).read_text() for name in ("one.py", "two.py"))
-    assert "from mcp.types import ToolAnnotations\n" in one
+    first, second = ((folder / name).read_text() for name in ("one.py", "two.py"))
+    assert "from mcp.types import ToolAnnotations\n" in first
     assert (
         '@mcp.tool(annotations=ToolAnnotations(title="List Things", readOnlyHint=True, '
-        in one
+        in first
     )
     assert (
         'ToolAnnotations(read_only_hint=True, title="List Things", destructive_hint='
-        in two
+        in second
     )
 
 
 def test_what_it_cannot_write_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = project(tmp_path, **STYLES)
+    folder = create_project(tmp_path, **STYLES)
     assert main(["annotate", str(folder), "--unattended"]) == 1
-    told = capsys.readouterr().err
-    assert "by hand put_price: writes registers it" in told
-    assert "review orders_get_order (src/shop/orders.py:9), taken for delete" in told
+    stderr = capsys.readouterr().err
+    assert "by hand put_price: writes registers it" in stderr
+    assert "review orders_get_order (src/shop/orders.py:9), taken for delete" in stderr
 
 
 def test_a_dry_run_prints_the_diff_and_writes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = project(tmp_path, **{"server.py": ORDINARY})
+    folder = create_project(tmp_path, **{"server.py": ORDINARY})
     assert main(["annotate", str(folder), "--dry-run", "--unattended"]) == 0
     patch = capsys.readouterr().out
     assert git(folder, "status", "--porcelain") == ""
@@ -146,7 +147,7 @@ def test_a_dry_run_prints_the_diff_and_writes_nothing(
 def test_uncommitted_work_is_not_touched(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = project(tmp_path, **{"server.py": ORDINARY})
+    folder = create_project(tmp_path, **{"server.py": ORDINARY})
     (folder / "server.py").write_text(ORDINARY + "# mine\n")
     assert main(["annotate", str(folder), "--unattended"]) == 1
     assert "commit server.py first" in capsys.readouterr().err

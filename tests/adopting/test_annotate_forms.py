@@ -1,10 +1,10 @@
-"""`annotate` edits registrations that it understands, leaves every other one to a person, and takes back what breaks."""
+"""`annotate` edits the registrations it supports, reports the others, and restores files that fail."""
 
 import sys
 from pathlib import Path
 
 import pytest
-from adopting.test_annotate import commit, git, project
+from adopting.test_annotate import commit, create_project, git
 
 from copier_fastmcp.cli import main
 
@@ -72,13 +72,17 @@ def test_what_it_does_not_understand_is_left_by_hand(
     decorator: str, before: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = HEAD + before + TOOL.format(decorator=decorator)
-    folder = project(tmp_path, **{"server.py": text})
+    folder = create_project(tmp_path, **{"server.py": text})
     assert main(["annotate", str(folder), "--unattended"]) == 1
     line = text[: text.index("def get_note")].count("\n") + 1
     lines = capsys.readouterr().err.splitlines()
-    (told,) = (one for one in lines if one.startswith("by hand get_note"))
-    assert f"server.py:{line}" in told
-    assert "readOnlyHint" in told, "the text to paste"
+    advice_lines = []
+    for message in lines:
+        if message.startswith("by hand get_note"):
+            advice_lines.append(message)
+    (advice,) = advice_lines
+    assert f"server.py:{line}" in advice
+    assert "readOnlyHint" in advice, "the text to paste"
     assert (folder / "server.py").read_text() == text
 
 
@@ -123,7 +127,7 @@ KNOWN = {
 
 @pytest.mark.parametrize("text", KNOWN.values(), ids=KNOWN)
 def test_a_receiver_that_resolves_is_edited(text: str, tmp_path: Path) -> None:
-    folder = project(tmp_path, **{"server.py": f"{HEAD}\n\n{text}"})
+    folder = create_project(tmp_path, **{"server.py": f"{HEAD}\n\n{text}"})
     assert main(["annotate", str(folder), "--unattended"]) == 0
     assert (
         '"readOnlyHint": True, "destructiveHint": False'
@@ -137,7 +141,7 @@ def test_a_parameter_that_one_call_fills_with_something_else_is_by_hand(
     text = (
         f"{HEAD}\n\n{KNOWN['a parameter that every call fills']}\nregister(registrar)\n"
     )
-    folder = project(tmp_path, **{"server.py": text})
+    folder = create_project(tmp_path, **{"server.py": text})
     assert main(["annotate", str(folder), "--unattended"]) == 1
     assert (folder / "server.py").read_text() == text
 
@@ -151,7 +155,7 @@ def test_one_line_that_registers_several_tools_is_by_hand(tmp_path: Path) -> Non
         "NOTES = []\nfor function in (get_note, delete_note):\n    mcp.tool(function)\n"
     )
     text = f"{HEAD}\n\n{functions}\n\n{loop}"
-    folder = project(tmp_path, **{"server.py": text})
+    folder = create_project(tmp_path, **{"server.py": text})
     assert main(["annotate", str(folder), "--unattended"]) == 1
     assert (folder / "server.py").read_text() == text
 
@@ -162,7 +166,7 @@ def test_an_import_for_types_alone_is_no_import(tmp_path: Path) -> None:
         "if TYPE_CHECKING:\n    from mcp.types import ToolAnnotations\n\n"
         'mcp = FastMCP("x")\n\n\n@mcp.tool()\ndef get_note(key: str) -> str:\n    """Get."""\n    return key\n'
     )
-    folder = project(tmp_path, **{"server.py": text})
+    folder = create_project(tmp_path, **{"server.py": text})
     assert main(["annotate", str(folder), "--unattended"]) == 0
     assert (
         "\nfrom mcp.types import ToolAnnotations\n"
@@ -174,7 +178,7 @@ def test_add_tool_of_fastmcp_takes_no_annotations(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = f'{HEAD}\n\ndef get_note(key: str) -> str:\n    """Get."""\n    return key\n\n\nmcp.add_tool(get_note)\n'
-    folder = project(tmp_path, **{"server.py": text})
+    folder = create_project(tmp_path, **{"server.py": text})
     assert main(["annotate", str(folder), "--unattended"]) == 1
     assert (folder / "server.py").read_text() == text
     assert "mcp.tool(get_note, annotations=" in capsys.readouterr().err
@@ -188,12 +192,12 @@ def test_a_text_is_a_name_on_a_known_class_alone(
         + TOOL.format(decorator='@registrar.tool("admin")')
         + '\n\n@mcp.tool("found")\ndef f(): ...\n'
     )
-    folder = project(tmp_path, **{"server.py": text})
+    folder = create_project(tmp_path, **{"server.py": text})
     main(["annotate", str(folder), "--dry-run", "--json"])
-    told = capsys.readouterr().out
-    assert '"get_note"' in told
-    assert '"found"' in told
-    assert '"admin"' not in told
+    stdout = capsys.readouterr().out
+    assert '"get_note"' in stdout
+    assert '"found"' in stdout
+    assert '"admin"' not in stdout
 
 
 PLAIN = f'''{HEAD}
@@ -212,20 +216,31 @@ if __name__ == "__main__":
 def test_without_live_nothing_is_started_and_it_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = project(tmp_path, **{"server.py": "raise SystemExit(3)\n" + PLAIN})
+    folder = create_project(tmp_path, **{"server.py": "raise SystemExit(3)\n" + PLAIN})
     assert main(["annotate", str(folder), "--unattended"]) == 0
     assert "the server was not started" in capsys.readouterr().err
 
 
-def live(folder: Path) -> str:
+def format_live_command(folder: Path) -> str:
     return f"{sys.executable} {folder / 'server.py'}"
 
 
 def test_live_compares_the_server_before_and_after(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = project(tmp_path, **{"server.py": PLAIN})
-    assert main(["annotate", str(folder), "--unattended", "--live", live(folder)]) == 0
+    folder = create_project(tmp_path, **{"server.py": PLAIN})
+    assert (
+        main(
+            [
+                "annotate",
+                str(folder),
+                "--unattended",
+                "--live",
+                format_live_command(folder),
+            ]
+        )
+        == 0
+    )
     assert "readOnlyHint" in (folder / "server.py").read_text()
     assert "lists the same 1 tool" in capsys.readouterr().err
 
@@ -249,42 +264,92 @@ MEDDLES = STOPS.replace(
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [(STOPS, "does not start any more"), (DIFFERS, "get_note: description")],
 )
 def test_live_restores_what_makes_a_difference(
-    text: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = project(tmp_path, **{"server.py": text})
-    assert main(["annotate", str(folder), "--unattended", "--live", live(folder)]) == 2
+    folder = create_project(tmp_path, **{"server.py": text})
+    assert (
+        main(
+            [
+                "annotate",
+                str(folder),
+                "--unattended",
+                "--live",
+                format_live_command(folder),
+            ]
+        )
+        == 2
+    )
     assert (folder / "server.py").read_text() == text
     assert git(folder, "status", "--porcelain") == ""
-    (line,) = (one for one in capsys.readouterr().err.splitlines() if why in one)
+    reasons = []
+    for message in capsys.readouterr().err.splitlines():
+        if reason in message:
+            reasons.append(message)
+    (line,) = reasons
     assert "restored" in line
 
 
 def test_a_file_that_somebody_changed_meanwhile_is_named_and_not_restored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = project(tmp_path, **{"server.py": MEDDLES})
-    assert main(["annotate", str(folder), "--unattended", "--live", live(folder)]) == 2
+    folder = create_project(tmp_path, **{"server.py": MEDDLES})
+    assert (
+        main(
+            [
+                "annotate",
+                str(folder),
+                "--unattended",
+                "--live",
+                format_live_command(folder),
+            ]
+        )
+        == 2
+    )
     assert "# mine" in (folder / "server.py").read_text()
     assert "not restored: server.py" in capsys.readouterr().err
 
 
 def test_a_server_that_does_not_start_before_is_not_edited(tmp_path: Path) -> None:
     text = "raise SystemExit(3)\n" + PLAIN
-    folder = project(tmp_path, **{"server.py": text})
-    assert main(["annotate", str(folder), "--unattended", "--live", live(folder)]) == 2
+    folder = create_project(tmp_path, **{"server.py": text})
+    assert (
+        main(
+            [
+                "annotate",
+                str(folder),
+                "--unattended",
+                "--live",
+                format_live_command(folder),
+            ]
+        )
+        == 2
+    )
     assert (folder / "server.py").read_text() == text
 
 
 def test_live_names_tools_that_the_source_does_not_show(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    more = 'hide = mcp.__getattribute__("tool")\nhide(lambda: 1, name="hidden")\n\n\nif __name__'
-    folder = project(tmp_path, **{"server.py": PLAIN.replace("if __name__", more)})
-    assert main(["annotate", str(folder), "--unattended", "--live", live(folder)]) == 1
+    hidden_tool = 'hide = mcp.__getattribute__("tool")\nhide(lambda: 1, name="hidden")\n\n\nif __name__'
+    folder = create_project(
+        tmp_path, **{"server.py": PLAIN.replace("if __name__", hidden_tool)}
+    )
+    assert (
+        main(
+            [
+                "annotate",
+                str(folder),
+                "--unattended",
+                "--live",
+                format_live_command(folder),
+            ]
+        )
+        == 1
+    )
     assert (
         "by hand hidden: registered at run time: annotate by hand"
         in capsys.readouterr().err

@@ -1,11 +1,11 @@
-"""The author's own `pytest` collects after an adoption what it collected before."""
+"""Adoption does not change which of the author's tests `pytest` collects."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from adopting.test_layouts import MADE, TOOL, bare, written
+from adopting.test_layouts import MADE, TOOL, bare, plan_files
 
 __all__ = ["bare"]
 CONFTEST = "MARK = 1\n"
@@ -33,8 +33,8 @@ LAYOUTS = {
 }
 
 
-def collected(folder: Path) -> list[str]:
-    """What `pytest` collects in a folder, errors among it."""
+def collect_tests(folder: Path) -> list[str]:
+    """List what `pytest` collects in a folder, including errors."""
     words = ["-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [sys.executable, *words, "--rootdir=.", "tests"],
@@ -44,19 +44,24 @@ def collected(folder: Path) -> list[str]:
         text=True,
         check=False,
     )
-    return sorted(line for line in done.stdout.splitlines() if ":" in line)
+    collected_tests = []
+    for line in done.stdout.splitlines():
+        if ":" in line:
+            collected_tests.append(line)
+    return sorted(collected_tests)
 
 
 @pytest.mark.parametrize("files", LAYOUTS.values(), ids=LAYOUTS)
 def test_the_author_s_tests_are_collected_as_before(
     bare: None, files: dict[str, str], tmp_path: Path
 ) -> None:
-    made = written(tmp_path, **{"server.py": MADE + TOOL, **files})
-    before = collected(tmp_path)
+    adoption = plan_files(tmp_path, **{"server.py": MADE + TOOL, **files})
+    before = collect_tests(tmp_path)
     assert before
-    assert not any("conftest" in name for name in made.files)
-    for name, held in made.files.items():
+    for name in adoption.files:
+        assert "conftest" not in name
+    for name, held in adoption.files.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(held)
-    assert collected(tmp_path) == before
+    assert collect_tests(tmp_path) == before

@@ -1,10 +1,10 @@
-"""A proposal is never bolder than the author, and takes no setup, memory or name for more than it is."""
+"""Proposals are never less strict than the author's hints, and ignore setup, caches and misleading names."""
 
 from pathlib import Path
 
 import pytest
-from adopting.test_annotate import project
-from adopting.test_reading import seen
+from adopting.test_annotate import create_project
+from adopting.test_reading import survey_files
 from adopting.test_traps import HEAD
 
 from copier_fastmcp.adopting.hints import hints_of
@@ -12,10 +12,10 @@ from copier_fastmcp.adopting.proposals import Proposal
 from copier_fastmcp.cli import main
 
 
-def proposed(folder: Path, function: str, decorator: str = "@mcp.tool") -> Proposal:
-    """The proposal for one function."""
+def propose(folder: Path, function: str, decorator: str = "@mcp.tool") -> Proposal:
+    """Return the proposal for one function."""
     text = f"{HEAD}\n\n{decorator}\n{function}\n"
-    (proposal,) = seen(folder, **{"server.py": text}).proposals
+    (proposal,) = survey_files(folder, **{"server.py": text}).proposals
     return proposal
 
 
@@ -46,7 +46,7 @@ def test_a_stricter_hint_of_the_author_is_kept_and_asked_about(
     function: str, written: dict[str, bool], tmp_path: Path
 ) -> None:
     pairs = ", ".join(f'"{hint}": {value}' for hint, value in written.items())
-    proposal = proposed(tmp_path, function, ANNOTATED.format(pairs))
+    proposal = propose(tmp_path, function, ANNOTATED.format(pairs))
     assert proposal.asked
     assert written.items() <= hints_of(proposal).items()
 
@@ -56,7 +56,9 @@ def test_unattended_keeps_it_in_the_file_and_names_the_tool(
 ) -> None:
     decorator = ANNOTATED.format('"readOnlyHint": False, "destructiveHint": True')
     function = WRITTEN["a creation that is declared destructive"][0]
-    folder = project(tmp_path, **{"server.py": f"{HEAD}\n\n{decorator}\n{function}\n"})
+    folder = create_project(
+        tmp_path, **{"server.py": f"{HEAD}\n\n{decorator}\n{function}\n"}
+    )
     assert main(["annotate", str(folder), "--unattended"]) == 0
     assert '"destructiveHint": True' in (folder / "server.py").read_text()
     assert "review create_note" in capsys.readouterr().err
@@ -67,20 +69,22 @@ def test_where_nothing_shows_otherwise_the_author_is_believed(
 ) -> None:
     decorator = ANNOTATED.format('"readOnlyHint": False, "destructiveHint": True')
     function = 'def create_note(it: str) -> str:\n    """Create a note."""\n    return sdk.create_note(it)'
-    folder = project(tmp_path, **{"server.py": f"{HEAD}\n\n{decorator}\n{function}\n"})
+    folder = create_project(
+        tmp_path, **{"server.py": f"{HEAD}\n\n{decorator}\n{function}\n"}
+    )
     assert main(["annotate", str(folder), "--unattended"]) == 0
     assert '"destructiveHint": True' in (folder / "server.py").read_text()
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
-        "kept as their authors wrote them: create_note (destructiveHint=True)" in told
+        "kept as their authors wrote them: create_note (destructiveHint=True)" in stderr
     )
-    assert "review create_note" not in told
+    assert "review create_note" not in stderr
 
 
 def test_what_the_author_wrote_of_a_read_beyond_that_is_left(tmp_path: Path) -> None:
     decorator = ANNOTATED.format('"readOnlyHint": True, "idempotentHint": False')
     function = WRITTEN["a read that is declared a write"][0]
-    proposal = proposed(tmp_path, function, decorator)
+    proposal = propose(tmp_path, function, decorator)
     assert not proposal.asked
     assert hints_of(proposal)["idempotentHint"] is False
 
@@ -90,7 +94,7 @@ def test_an_action_is_what_its_author_declared(tmp_path: Path) -> None:
     function = (
         'def send_note(it: str) -> None:\n    """Send a note."""\n    api.send(it)'
     )
-    proposal = proposed(tmp_path, function, decorator)
+    proposal = propose(tmp_path, function, decorator)
     assert (proposal.behavior, proposal.asked) == ("action", "")
     assert hints_of(proposal) == {
         "readOnlyHint": False,
@@ -115,7 +119,7 @@ OPAQUE = {
 def test_a_name_and_a_call_of_the_same_name_are_one_signal(
     name: str, body: str, tmp_path: Path
 ) -> None:
-    proposal = proposed(tmp_path, f"async def {name}(it: str) -> dict:\n    {body}")
+    proposal = propose(tmp_path, f"async def {name}(it: str) -> dict:\n    {body}")
     assert proposal.asked or proposal.behavior != "read", proposal
 
 
@@ -133,7 +137,7 @@ SURE = {
 def test_a_read_by_convention_or_by_its_body_is_not_asked_about(
     name: str, body: str, tmp_path: Path
 ) -> None:
-    proposal = proposed(tmp_path, f"async def {name}(it: str) -> dict:\n    {body}")
+    proposal = propose(tmp_path, f"async def {name}(it: str) -> dict:\n    {body}")
     assert (proposal.behavior, proposal.asked) == ("read", "")
 
 
@@ -152,7 +156,7 @@ SETUP = {
 
 @pytest.mark.parametrize("body", SETUP.values(), ids=SETUP)
 def test_setup_and_memory_of_a_getter_are_no_effects(body: str, tmp_path: Path) -> None:
-    proposal = proposed(
+    proposal = propose(
         tmp_path, f'def get_day(it: str) -> dict:\n    """Get a day."""\n    {body}'
     )
     assert (proposal.behavior, proposal.asked) == ("read", ""), proposal
@@ -172,12 +176,12 @@ KEPT = {
 def test_what_only_looks_like_memory_is_an_effect(
     function: str, tmp_path: Path
 ) -> None:
-    assert proposed(tmp_path, function).asked
+    assert propose(tmp_path, function).asked
 
 
 def test_a_tool_that_makes_tables_does_so(tmp_path: Path) -> None:
     function = 'def create_table(it: str) -> None:\n    """Create a table."""\n    conn.execute("CREATE TABLE IF NOT EXISTS days (day TEXT)")'
-    assert proposed(tmp_path, function).behavior in ("create", "ensure")
+    assert propose(tmp_path, function).behavior in ("create", "ensure")
 
 
 API = """
@@ -215,11 +219,11 @@ THROUGH = {
 }
 
 
-@pytest.mark.parametrize(("name", "call", "reads"), THROUGH.values(), ids=THROUGH)
+@pytest.mark.parametrize(("name", "call", "is_read"), THROUGH.values(), ids=THROUGH)
 def test_what_a_helper_is_told_decides(
-    name: str, call: str, reads: bool, tmp_path: Path
+    name: str, call: str, is_read: bool, tmp_path: Path
 ) -> None:
     function = f'{API}\n\n@mcp.tool\ndef {name}(it: str) -> str:\n    """Get it."""\n    return {call}'
     text = f"{HEAD}\n{function}\n"
-    (proposal,) = seen(tmp_path, **{"server.py": text}).proposals
-    assert (proposal.behavior == "read" and not proposal.asked) is reads, proposal
+    (proposal,) = survey_files(tmp_path, **{"server.py": text}).proposals
+    assert (proposal.behavior == "read" and not proposal.asked) is is_read, proposal

@@ -1,9 +1,9 @@
-"""What a server declares is read wherever it is declared, and a lower bound is raised only when accepted."""
+"""Dependencies are read from every place of declaration; a lower bound is raised only with consent."""
 
 from pathlib import Path
 
 import pytest
-from adopting.test_adopt import server
+from adopting.test_adopt import create_server
 from lifecycle import uncommitted
 
 from copier_fastmcp.adopting.dependencies import read_script_dependencies
@@ -28,7 +28,7 @@ OLD = {
 def test_an_older_fastmcp_is_refused_wherever_it_is_declared(
     files: dict[str, str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it", **files)
+    folder = create_server(tmp_path / "it", **files)
     assert main(["adopt", str(folder), "--unattended"]) == 1
     assert line in capsys.readouterr().err
 
@@ -36,7 +36,7 @@ def test_an_older_fastmcp_is_refused_wherever_it_is_declared(
 def test_a_bound_of_poetry_that_allows_4_1_is_not_refused(
     tmp_path: Path, template: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it", **{"pyproject.toml": POETRY.format("^4.0")})
+    folder = create_server(tmp_path / "it", **{"pyproject.toml": POETRY.format("^4.0")})
     words = [
         "--unattended",
         "--dry-run",
@@ -52,7 +52,7 @@ def test_a_bound_of_poetry_that_allows_4_1_is_not_refused(
 def test_a_bound_is_raised_only_when_that_is_accepted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     assert main(["adopt", str(folder), "--unattended"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert (

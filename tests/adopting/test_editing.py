@@ -1,4 +1,4 @@
-"""What adoption adds stands where the owner's own linter wants it."""
+"""Adoption adds code where the owner's linter expects it."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ def test_an_import_keeps_the_imports_sorted(
     (path.parent / "api.py").touch()
     path.write_bytes(text.replace("\n", newline).encode())
     edited = Edited(Project(tmp_path).modules["shop.server"])
-    edited.imported(IMPORT)
+    edited.add_import(IMPORT)
     path.write_bytes(edited.encoded())
     assert "policy" in edited.text
     words = ["ruff", "check", "--isolated", "--no-cache", "--select", "I001", str(path)]

@@ -1,4 +1,4 @@
-"""An adopted server with the engine as a dependency: the command moves its pin, and only the pin."""
+"""The engine as a dependency of an adopted server: the command changes only its pin."""
 
 import difflib
 import os
@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from adopting.test_adopt import server
+from adopting.test_adopt import create_server
 from lifecycle import commit, released
 from support import ROOT, git
 
@@ -50,9 +50,13 @@ def test_only_the_engine_s_lines_change(text: str) -> None:
     pinned = pin_engine(text, PIN)
     moved = pin_engine(pinned, LATER)
     changes = difflib.ndiff(pinned.splitlines(), moved.splitlines())
-    added = [line for line in changes if line.startswith(("+ ", "- "))]
+    added = []
+    for line in changes:
+        if line.startswith(("+ ", "- ")):
+            added.append(line)
     assert len(added) == 4
-    assert all("copier-fastmcp-engine" in line for line in added)
+    for line in added:
+        assert "copier-fastmcp-engine" in line
     assert pin_engine(pinned, PIN) == pinned
     assert pin_engine(moved, "") == text
 
@@ -91,29 +95,30 @@ def test_the_package_is_offered_first_where_others_can_fetch_it(
     assert _choose_engine(tmp_path, address, None, ask=False) == "vendored"
 
 
-def pins(project: Path) -> list[str]:
-    """The engine's requirement and the commit of its source, as pyproject.toml has them."""
+def read_pins(project: Path) -> list[str]:
+    """Read the engine's requirement and source commit from pyproject.toml."""
     held = tomllib.loads((project / "pyproject.toml").read_text())
-    required = [
-        text for text in held["project"]["dependencies"] if text.startswith(ENGINE)
-    ]
+    required = []
+    for text in held["project"]["dependencies"]:
+        if text.startswith(ENGINE):
+            required.append(text)
     source = held.get("tool", {}).get("uv", {}).get("sources", {}).get(ENGINE, {})
     return [*required, *([source["rev"]] if source else [])]
 
 
-def authors_lines(project: Path) -> list[str]:
-    """The lines of pyproject.toml that do not name the engine or its table."""
+def read_author_lines(project: Path) -> list[str]:
+    """Read the lines of pyproject.toml that do not mention the engine."""
     lines = (project / "pyproject.toml").read_text().splitlines()
-    own = [line for line in lines if ENGINE not in line]
-    return [line for line in own if line and line != "[tool.uv.sources]"]
+    author_lines = [line for line in lines if ENGINE not in line]
+    return [line for line in author_lines if line and line != "[tool.uv.sources]"]
 
 
 WORDS = ["update", "--here", "--unpinned", "--unattended", "--trust"]
 
 
 def adopt_with(engine: str, template: Path, folder: Path) -> Path:
-    """A server that was adopted with its engine in one place or the other, and committed."""
-    project = server(folder)
+    """Adopt and commit a server with a vendored or packaged engine."""
+    project = create_server(folder)
     place = ["--template", str(template), "--ref", "v99.0.0", "--engine", engine]
     assert main(["adopt", str(project), "--unattended", "--raise", *place]) == 0
     commit(project)
@@ -121,7 +126,7 @@ def adopt_with(engine: str, template: Path, folder: Path) -> Path:
 
 
 def release_next(template: Path, folder: Path) -> Path:
-    """A template with a next release, v99.1.0."""
+    """Create a template with the next release, v99.1.0."""
     edit = ("engine/src/copier_fastmcp_engine/errors.py", "", "\n# later\n")
     return released(template, folder, "v99.1.0", edit)
 
@@ -131,12 +136,12 @@ def test_an_update_moves_the_pin(
 ) -> None:
     project = adopt_with("package", template, tmp_path / "it")
     monkeypatch.chdir(project)
-    first, before = pins(project), authors_lines(project)
+    first, before = read_pins(project), read_author_lines(project)
     later = release_next(template, tmp_path / "later")
     assert main([*WORDS, "--ref", "v99.1.0", "--template", str(later)]) == 0
-    second = pins(project)
+    second = read_pins(project)
     assert second[1] == git(later, "rev-parse", "v99.1.0").strip() != first[1]
-    assert authors_lines(project) == before
+    assert read_author_lines(project) == before
 
 
 @pytest.mark.nightly  # the lines that change are those of the tests above
@@ -147,7 +152,7 @@ def test_an_update_switches_both_ways_and_plain_copier_does_not(
     vendored = (project / "pyproject.toml").read_bytes()
     monkeypatch.chdir(project)
     assert main([*WORDS, "--ref", "v99.0.0", "--data", "engine=package"]) == 0
-    assert pins(project)[1] == git(template, "rev-parse", "v99.0.0").strip()
+    assert read_pins(project)[1] == git(template, "rev-parse", "v99.0.0").strip()
     assert not (project / "engine").exists()
     commit(project)
 
@@ -166,5 +171,5 @@ def test_an_update_switches_both_ways_and_plain_copier_does_not(
 
     assert main([*WORDS, "--ref", "v99.0.0", "--data", "engine=vendored"]) == 0
     assert (project / "engine/facade.py").is_file()
-    assert pins(project) == []
+    assert read_pins(project) == []
     assert (project / "pyproject.toml").read_bytes() == vendored

@@ -1,9 +1,9 @@
-"""`govern` covers what was registered in any way, once each; `policy.tool` declares in a loop."""
+"""`govern` covers each registered tool exactly once; `policy.tool` declares tools in a loop."""
 
 import tomllib
 from pathlib import Path
 
-from adopting.test_adopt import server
+from adopting.test_adopt import create_server
 from support import git, python
 
 from copier_fastmcp.cli import main
@@ -117,7 +117,7 @@ print("fine")
 def test_every_way_of_registering_is_covered_once(
     template: Path, tmp_path: Path
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     words = [
         "adopt",
         str(folder),
@@ -148,7 +148,7 @@ for start in (server.mcp.run, server.mcp.http_app):
 def test_a_destructive_tool_that_nobody_declared_stops_the_start(
     template: Path, tmp_path: Path
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     words = [
         "adopt",
         str(folder),
@@ -170,7 +170,7 @@ def test_a_destructive_tool_that_nobody_declared_stops_the_start(
 def test_an_engine_of_the_authors_keeps_its_name(
     template: Path, tmp_path: Path
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     (folder / "engine.py").write_text("POWER = 1\n")
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--message=engine")
@@ -199,7 +199,7 @@ def test_an_engine_of_the_authors_keeps_its_name(
 def test_adopting_with_the_engine_as_a_dependency(
     template: Path, tmp_path: Path
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     words = [
         "adopt",
         str(folder),
@@ -218,11 +218,14 @@ def test_adopting_with_the_engine_as_a_dependency(
     )
     text = (folder / "pyproject.toml").read_text()
     project = tomllib.loads(text)
-    pins = [one for one in project["project"]["dependencies"] if "engine" in one]
+    pins = []
+    for requirement in project["project"]["dependencies"]:
+        if "engine" in requirement:
+            pins.append(requirement)
     assert len(pins) == 1
     assert pins[0].startswith("copier-fastmcp-engine==")
     source = project["tool"]["uv"]["sources"]["copier-fastmcp-engine"]
     assert source["rev"] == git(template, "rev-parse", "v99.0.0").strip()
-    needed = (folder / "tests/policy/engine.toml").read_text()
-    assert pin_engine(text, needed) == text, "writing it again changes nothing"
+    engine_table = (folder / "tests/policy/engine.toml").read_text()
+    assert pin_engine(text, engine_table) == text, "writing it again changes nothing"
     assert "copier-fastmcp-engine" not in pin_engine(text, "")

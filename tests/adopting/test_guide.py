@@ -1,4 +1,4 @@
-"""The guide "You have a server", walked on an ordinary one; the audit in CI, linted elsewhere, runs here."""
+"""The commands of the guide "You have a server", and the audit step of the workflow, on an ordinary server."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import forked
 import pytest
 import yaml
 from adopting.samples import ORDINARY
-from adopting.test_adopt import server
+from adopting.test_adopt import create_server
 from lifecycle import commit, uncommitted
 from support import ROOT, git
 
@@ -27,23 +27,22 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def shell(tmp_path: Path) -> dict[str, str]:
-    """Variables of a shell in which uv and uvx run what this environment has."""
+    """Shell variables that make uv and uvx run the programs of this environment."""
     programs = tmp_path / "bin"
     programs.mkdir()
-    own = Path(sys.executable).parent
+    interpreter_folder = Path(sys.executable).parent
     for name, text in {"uvx": UVX, "uv": UV.format(python=sys.executable)}.items():
         (programs / name).write_text(text)
         (programs / name).chmod(0o755)
-    who = {
-        f"GIT_{one}_{what}": "t@example.com"
-        for one in ("AUTHOR", "COMMITTER")
-        for what in ("NAME", "EMAIL")
-    }
+    identity = {}
+    for role in ("AUTHOR", "COMMITTER"):
+        for what in ("NAME", "EMAIL"):
+            identity[f"GIT_{role}_{what}"] = "t@example.com"
     return {
         **os.environ,
-        **who,
-        **forked.handing_on(),
-        "PATH": f"{programs}{os.pathsep}{own}{os.pathsep}{os.environ['PATH']}",
+        **identity,
+        **forked.fork_variables(),
+        "PATH": f"{programs}{os.pathsep}{interpreter_folder}{os.pathsep}{os.environ['PATH']}",
     }
 
 
@@ -65,35 +64,38 @@ def run(
 def test_the_guide_can_be_walked(
     template: Path, tmp_path: Path, shell: dict[str, str]
 ) -> None:
-    folder = server(tmp_path / "it", ORDINARY)
+    folder = create_server(tmp_path / "it", ORDINARY)
     against, audit, annotate, adopt = BLOCKS
-    done = run(
+    process = run(
         against.replace("uvx my-server@latest", "python server.py"), folder, shell
     )
-    assert (done.returncode, done.stdout.split(", ")[-1]) == (0, "no changes\n"), (
-        done.stderr
-    )
-    done = run(audit, folder, shell)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert (process.returncode, process.stdout.split(", ")[-1]) == (
+        0,
+        "no changes\n",
+    ), process.stderr
+    process = run(audit, folder, shell)
+    assert process.returncode == 0, process.stdout + process.stderr
     assert "save_note" in (folder / "known.json").read_text()
     commit(folder)
-    done = run(annotate, folder, shell)
-    assert done.returncode == 0, done.stderr
+    process = run(annotate, folder, shell)
+    assert process.returncode == 0, process.stderr
     assert (
         '-@mcp.tool(annotations={"readOnlyHint": True})  # wrong: it saves'
-        in done.stdout
+        in process.stdout
     )
     text = adopt.replace("adopt --", f"adopt --template {template} --ref v99.0.0 --")
-    done = run(text, folder, shell)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert " passed" in done.stdout
+    process = run(text, folder, shell)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert " passed" in process.stdout
     assert uncommitted(folder) == set()
-    again = run(
+    last_audit = run(
         'uvx --from "$T" copier-fastmcp audit --server "python server.py" --level error',
         folder,
         shell,
     )
-    assert (again.returncode, again.stdout) == (0, again.stdout), again.stdout
+    assert (last_audit.returncode, last_audit.stdout) == (0, last_audit.stdout), (
+        last_audit.stdout
+    )
     for undo in re.findall(r"before the commit `(.*?)`", GUIDE):
         git(folder, "reset", "--quiet", "--soft", "HEAD~1")
         git(folder, "reset", "--quiet")
@@ -105,7 +107,7 @@ def test_the_guide_can_be_walked(
 def test_the_audit_of_a_workflow_and_of_pre_commit_run(
     tmp_path: Path, shell: dict[str, str]
 ) -> None:
-    folder = server(tmp_path / "it", ORDINARY)
+    folder = create_server(tmp_path / "it", ORDINARY)
     flow = yaml.safe_load(
         (ROOT / ".github/workflows/audit-server.yml").read_text("utf-8")
     )
@@ -131,14 +133,13 @@ def test_the_audit_of_a_workflow_and_of_pre_commit_run(
         True,
     )
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
-    shown = [
-        yaml.safe_load(block)
-        for block in re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
-    ]
-    (use,) = shown[1]["repos"][0]["hooks"]
+    printed_blocks = []
+    for block in re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL):
+        printed_blocks.append(yaml.safe_load(block))
+    (use,) = printed_blocks[1]["repos"][0]["hooks"]
     assert use["id"] == hook["id"]
     assert (
-        shown[0]["jobs"]["audit"]["with"].keys()
+        printed_blocks[0]["jobs"]["audit"]["with"].keys()
         <= flow[True]["workflow_call"]["inputs"].keys()
     )
     (folder / "known.json").write_text("[]")

@@ -1,4 +1,4 @@
-"""Sources, layouts and dependencies as people have them: what is written is right, or nothing is."""
+"""Sources, layouts and dependencies found in the field: adoption edits them correctly or refuses."""
 
 import os
 import tomllib
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from adopting.samples import ORDINARY
-from adopting.test_adopt import server
-from adopting.test_annotate import project
+from adopting.test_adopt import create_server
+from adopting.test_annotate import create_project
 from lifecycle import commit, uncommitted
 from support import git, python
 
@@ -23,16 +23,16 @@ TOOL = '\n\n@mcp.tool\ndef get_it() -> str:\n    """Get it."""\n    return ""\n'
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No render of the template: what is asked here is what comes of the author's own files."""
+    """Skip rendering the template; these tests cover only the author's files."""
     monkeypatch.setattr("copier_fastmcp.adopting.adoption._render_files", lambda *_: {})
 
 
-def written(folder: Path, **files: str | bytes) -> Adoption:
+def plan_files(folder: Path, **files: str | bytes) -> Adoption:
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    seen = survey.survey_server(folder)
-    return plan_adoption(seen, seen.proposals, None, None)
+    survey_result = survey.survey_server(folder)
+    return plan_adoption(survey_result, survey_result.proposals, None, None)
 
 
 SOURCES = {
@@ -62,29 +62,30 @@ def test_sources_are_edited_as_they_are_written(
     bare: None, text: bytes, part: bytes, tmp_path: Path
 ) -> None:
     files: dict[str, str | bytes] = {"main.py": MADE + TOOL, "server.py": text}
-    made = written(tmp_path, **files)
-    (after,) = (
-        one.encoded() for one in made.edited if one.module.path.name == "server.py"
-    )
+    adoption = plan_files(tmp_path, **files)
+    edited_servers = []
+    for module in adoption.edited:
+        if module.module.path.name == "server.py":
+            edited_servers.append(module.encoded())
+    (after,) = edited_servers
     assert part in after
     assert after[:3] == text[:3] or text.startswith(b"def")
     compile(after, "server.py", "exec")
-    rest = iter(after.splitlines(keepends=True))
-    assert all(line in rest for line in text.splitlines(keepends=True)), (
-        "each line, in order"
-    )
+    remaining_lines = iter(after.splitlines(keepends=True))
+    for line in text.splitlines(keepends=True):
+        assert line in remaining_lines, "each line, in order"
 
 
 def test_files_outside_are_never_named(bare: None, tmp_path: Path) -> None:
-    made = written(
+    adoption = plan_files(
         tmp_path,
         **{
             "server.py": MADE
             + TOOL.replace("@mcp.tool", '@mcp.tool(name="../../../../x")')
         },
     )
-    assert "../../../../x" in made.by_hand
-    assert not [name for name in made.files if ".." in name]
+    assert "../../../../x" in adoption.by_hand
+    assert not [name for name in adoption.files if ".." in name]
 
 
 def test_what_is_mounted_keeps_its_titles_and_has_every_prefix(
@@ -98,9 +99,9 @@ def test_what_is_mounted_keeps_its_titles_and_has_every_prefix(
         'child.mount(last, namespace="last")\nmcp.mount(child, prefix="child")\n'
         + TOOL.replace("@mcp", "@last")
     )
-    made = written(tmp_path, **{"server.py": mounted})
-    assert "tests/tools/test_child_last_get_it.py" in made.files
-    assert '@policy.read(title="Get It")' in made.edited[0].text
+    adoption = plan_files(tmp_path, **{"server.py": mounted})
+    assert "tests/tools/test_child_last_get_it.py" in adoption.files
+    assert '@policy.read(title="Get It")' in adoption.edited[0].text
 
 
 PLACES = {
@@ -128,9 +129,9 @@ def test_policy_goes_where_the_server_can_import_it(
     }
     if refused:
         with pytest.raises(Exception, match=refused.split(":")[0]):
-            written(tmp_path, **files)
+            plan_files(tmp_path, **files)
         return
-    text = written(tmp_path, **files).edited[0].text
+    text = plan_files(tmp_path, **files).edited[0].text
     assert (
         "from space.it import policy" if "space" in name else "import policy"
     ) in text
@@ -145,29 +146,29 @@ DEPENDENCIES = {
 }
 
 
-@pytest.mark.parametrize(("was", "now"), DEPENDENCIES.items(), ids=DEPENDENCIES)
+@pytest.mark.parametrize(("declared", "raised"), DEPENDENCIES.items(), ids=DEPENDENCIES)
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_dependencies_keep_what_their_author_said(
-    bare: None, was: str, now: str, newline: str, tmp_path: Path
+    bare: None, declared: str, raised: str, newline: str, tmp_path: Path
 ) -> None:
-    text = f'[project]\nname = "it"\nrequires-python = ">=3.10,<4"\ndependencies = [{was}, "pydantic_settings"]\n'
-    made = written(
+    text = f'[project]\nname = "it"\nrequires-python = ">=3.10,<4"\ndependencies = [{declared}, "pydantic_settings"]\n'
+    adoption = plan_files(
         tmp_path,
         **{"server.py": MADE + TOOL, "pyproject.toml": text.replace("\n", newline)},
     )
-    after = made.files["pyproject.toml"].decode()
-    said = tomllib.loads(after)["project"]
-    assert said["dependencies"][:3] == [now, "pydantic_settings", "anyio>=4"]
-    assert said["requires-python"] == ">=3.11,<4"
+    after = adoption.files["pyproject.toml"].decode()
+    metadata = tomllib.loads(after)["project"]
+    assert metadata["dependencies"][:3] == [raised, "pydantic_settings", "anyio>=4"]
+    assert metadata["requires-python"] == ">=3.11,<4"
     assert "\n" not in after.replace(newline, "")
     assert max(map(len, after.splitlines())) < 80, "one on a line"
-    assert ("(dependencies)" in made.by_hand) is ("@" in was)
+    assert ("(dependencies)" in adoption.by_hand) is ("@" in declared)
 
 
 def test_what_an_older_server_asks_for_elsewhere_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(
+    folder = create_server(
         tmp_path / "it", **{"requirements.txt": "fastmcp==2.14 # the framework\n"}
     )
     assert main(["adopt", str(folder), "--unattended", "--raise"]) == 1
@@ -187,7 +188,7 @@ HELD = {
 def test_a_folder_of_the_authors_gets_nothing_of_ours(
     name: str, template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     (folder / name).parent.mkdir(parents=True)
     (folder / name).write_text("")
     commit(folder)
@@ -212,7 +213,7 @@ def test_a_folder_of_the_authors_gets_nothing_of_ours(
 def test_what_git_could_not_undo_is_not_written(
     bare: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it", **{".gitignore": "__pycache__/\ndocs\n"})
+    folder = create_server(tmp_path / "it", **{".gitignore": "__pycache__/\ndocs\n"})
     assert main(["adopt", str(folder), "--unattended", "--raise"]) == 1
     assert "docs/adoption.md: .gitignore leaves it out" in capsys.readouterr().err
     (tmp_path / "far.py").write_text(ORDINARY)
@@ -233,10 +234,11 @@ def test_what_fails_in_the_middle_leaves_no_trace(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("mine")
     (tmp_path / "file").write_text("mine")
     files = {"a.py": b"x", "new/b.py": b"x", "file/c.py": b"x"}
+    contents = {}
+    for name, text in files.items():
+        contents[tmp_path / name] = text
     with pytest.raises(OSError, match="file"):
-        guarded_writes.write_files(
-            {tmp_path / name: held for name, held in files.items()}
-        )
+        guarded_writes.write_files(contents)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "file"]
     assert (tmp_path / "a.py").read_text() == "mine"
 
@@ -247,11 +249,11 @@ def test_a_file_that_is_edited_while_it_asks_is_not_overwritten(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
 
-    def slowly(*words: object, **more: bool) -> object:
+    def slowly(*words: object, **options: bool) -> object:
         (folder / "server.py").write_text(ORDINARY + "# mine\n")
-        return survey.answer_questions(*words, **more)  # type: ignore[arg-type]
+        return survey.answer_questions(*words, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(adopt, "answer_questions", slowly)
     assert main(["adopt", str(folder), "--unattended", "--raise"]) == 1
@@ -263,7 +265,7 @@ def test_a_file_that_is_edited_while_it_asks_is_not_overwritten(
 def test_annotating_twice_before_a_commit_has_nothing_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = project(tmp_path, **{"server.py": ORDINARY})
+    folder = create_project(tmp_path, **{"server.py": ORDINARY})
     assert main(["annotate", str(folder), "--unattended"]) == 0
     after = (folder / "server.py").read_text()
     assert main(["annotate", str(folder), "--unattended"]) == 0
@@ -302,7 +304,7 @@ def test_a_flat_src_serves_and_its_authors_tests_run(
         "pyproject.toml": '[project]\nname = "mcp-server-tickets"\nversion = "1"\ndependencies = ["fastmcp>=4.1"]\n',
         ".gitignore": "__pycache__/\n",
     }
-    folder = project(tmp_path / "it", **files)
+    folder = create_project(tmp_path / "it", **files)
     git(folder, "status")
     words = [
         "adopt",

@@ -1,11 +1,11 @@
-"""Low-level servers, which list and call their tools by hand: `annotate` reads and edits them, `adopt` refuses them."""
+"""Low-level servers with hand-written handlers: `annotate` supports them, `adopt` refuses them."""
 
 from pathlib import Path
 
 import pytest
-from adopting.test_adopt import server
-from adopting.test_annotate import project
-from adopting.test_reading import seen
+from adopting.test_adopt import create_server
+from adopting.test_annotate import create_project
+from adopting.test_reading import survey_files
 
 from copier_fastmcp.adopting.survey import survey_server
 from copier_fastmcp.cli import main
@@ -86,38 +86,40 @@ server = Server("low", on_list_tools=list_tools)
 
 def test_what_the_body_of_a_branch_does_is_seen(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SDK_1)
-    found = survey_server(tmp_path, low_level=True)
-    behaviors = {
-        one.tool.name: (one.behavior, bool(one.asked)) for one in found.proposals
-    }
+    survey = survey_server(tmp_path, low_level=True)
+    behaviors = {}
+    for proposal in survey.proposals:
+        behaviors[proposal.tool.name] = (proposal.behavior, bool(proposal.asked))
     assert behaviors["files.read"] == ("read", False)
     assert behaviors["files.tidy"][0] == "delete"
 
 
 def test_a_table_of_handlers_is_seen(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SDK_2)
-    found = survey_server(tmp_path, low_level=True)
-    behaviors = {one.tool.name: one.behavior for one in found.proposals}
+    survey = survey_server(tmp_path, low_level=True)
+    behaviors = {proposal.tool.name: proposal.behavior for proposal in survey.proposals}
     assert behaviors == {"get_note": "read", "drop_notes": "delete"}
 
 
 def test_listed_tools_are_annotated_in_the_form_of_their_sdk(tmp_path: Path) -> None:
-    folder = project(tmp_path, **{"one.py": SDK_1, "two.py": SDK_2})
+    folder = create_project(tmp_path, **{"one.py": SDK_1, "two.py": SDK_2})
     main(["annotate", str(folder), "--unattended"])
-    one, two = ((folder / name).read_text() for name in ("one.py", "two.py"))
+    first, second = ((folder / name).read_text() for name in ("one.py", "two.py"))
     assert (
         'annotations=types.ToolAnnotations(title="Files Read", readOnlyHint=True, '
-        in one
+        in first
     )
-    assert "from mcp.types" not in one
-    assert 'annotations=ToolAnnotations(title="Get Note", read_only_hint=True, ' in two
-    assert "from mcp_types import ListToolsResult, Tool, ToolAnnotations\n" in two
+    assert "from mcp.types" not in first
+    assert (
+        'annotations=ToolAnnotations(title="Get Note", read_only_hint=True, ' in second
+    )
+    assert "from mcp_types import ListToolsResult, Tool, ToolAnnotations\n" in second
 
 
 def test_tools_that_are_listed_from_a_table_are_named_as_made_at_run_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = project(tmp_path, **{"server.py": COMPUTED})
+    folder = create_project(tmp_path, **{"server.py": COMPUTED})
     assert main(["annotate", str(folder), "--unattended"]) == 1
     assert (
         "registered at run time: annotate by hand (server.py:8)"
@@ -129,7 +131,7 @@ def test_tools_that_are_listed_from_a_table_are_named_as_made_at_run_time(
 def test_adopt_refuses_it_in_one_line(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it", text)
+    folder = create_server(tmp_path / "it", text)
     assert main(["adopt", str(folder), "--unattended"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "low-level server" in line
@@ -171,14 +173,14 @@ async def goal(path: str) -> str:
 
 
 def test_tools_that_a_decorator_of_the_project_marks_are_found(tmp_path: Path) -> None:
-    rows = {row["tool"]: row for row in seen(tmp_path, **MARKED).rows()}
+    rows = {row["tool"]: row for row in survey_files(tmp_path, **MARKED).rows()}
     assert rows["lean_goal"]["file"] == "tools.py"
     assert rows["lean_goal"]["behavior"] == "read"
 
 
 def test_they_are_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = project(tmp_path, **MARKED)
+    folder = create_project(tmp_path, **MARKED)
     assert main(["annotate", str(folder), "--unattended"]) == 1
-    told = capsys.readouterr().err
-    assert "by hand lean_goal: registered at run time by tool" in told
+    stderr = capsys.readouterr().err
+    assert "by hand lean_goal: registered at run time by tool" in stderr
     assert (folder / "tools.py").read_text() == MARKED["tools.py"]

@@ -1,10 +1,10 @@
-"""What needs no question: a constant that is called, a sign-in, a query that is routed to a reader."""
+"""Cases without a question: called constants, sign-ins, and queries routed to a reader."""
 
 from pathlib import Path
 
 import pytest
-from adopting.test_cautious import proposed
-from adopting.test_reading import seen
+from adopting.test_cautious import propose
+from adopting.test_reading import survey_files
 from adopting.test_traps import HEAD
 
 from copier_fastmcp.adopting.proposals import Proposal
@@ -34,13 +34,13 @@ READS = {
 
 @pytest.mark.parametrize("function", READS.values(), ids=READS)
 def test_a_read_is_not_asked_about(function: str, tmp_path: Path) -> None:
-    proposal = proposed(tmp_path, function)
+    proposal = propose(tmp_path, function)
     assert (proposal.behavior, proposal.asked) == ("read", "")
 
 
 def test_a_helper_that_signs_in_changes_nothing(tmp_path: Path) -> None:
     tool = f"{READ}return service().notes().get(id=it).execute()"
-    proposal = proposed(tmp_path, tool, f"{SIGN_IN}@mcp.tool")
+    proposal = propose(tmp_path, tool, f"{SIGN_IN}@mcp.tool")
     assert (proposal.behavior, proposal.asked) == ("read", "")
 
 
@@ -52,7 +52,7 @@ def test_data_is_no_credential_and_a_method_no_constant(
     old: str, new: str, tmp_path: Path
 ) -> None:
     tool = f"{READ}return service().get(endpoints.BUILD(name=it))"
-    proposal = proposed(
+    proposal = propose(
         tmp_path, tool.replace(old, new), f"{SIGN_IN.replace(old, new)}@mcp.tool"
     )
     assert proposal.asked
@@ -60,18 +60,18 @@ def test_data_is_no_credential_and_a_method_no_constant(
 
 def test_a_tool_that_removes_a_token_itself_is_no_read(tmp_path: Path) -> None:
     tool = 'def check_token() -> None:\n    """Check the token."""\n    os.remove(TOKEN_FILE)'
-    assert proposed(tmp_path, tool).behavior != "read"
+    assert propose(tmp_path, tool).behavior != "read"
 
 
 def test_a_download_to_a_path_writes_there(tmp_path: Path) -> None:
     tool = 'def download_note(it: str, save_path: str = ".") -> str:\n    """Note as PDF."""\n    return fetch_it(it, save_path)'
-    proposal = proposed(tmp_path, tool)
+    proposal = propose(tmp_path, tool)
     assert (proposal.behavior, proposal.asked) == ("put", "")
 
 
 def test_a_question_names_what_speaks_against_a_read(tmp_path: Path) -> None:
     tool = 'def read_note(it: str, save_path: str = ".") -> str:\n    """Read a note."""\n    return ""'
-    assert "but it can write to 'save_path'" in proposed(tmp_path, tool).asked
+    assert "but it can write to 'save_path'" in propose(tmp_path, tool).asked
 
 
 # A helper below every tool, and the calls of four tools that read through it.
@@ -89,11 +89,11 @@ READING = ("get_note", "list_notes", "search_notes", "read_title")
 
 
 def survey_five(folder: Path, helper: str, call: str, last: str) -> list[Proposal]:
-    """The proposals for four tools that read through a helper, and for `get_last`."""
+    """Survey four tools that read through a helper, and `get_last`."""
     tools = "".join(TOOL.format(name, call) for name in READING)
     tools += TOOL.format("get_last", last)
     text = f"{HEAD}\nimport subprocess\n\nJOBS = []\n\n\n{helper}{tools}"
-    return seen(folder, **{"server.py": text}).proposals
+    return survey_files(folder, **{"server.py": text}).proposals
 
 
 def test_a_transport_that_every_read_shares_is_no_effect_of_any(
@@ -102,9 +102,10 @@ def test_a_transport_that_every_read_shares_is_no_effect_of_any(
     proposals = survey_five(
         tmp_path, TRANSPORT, 'run_script("get name of it")', 'run_script("count it")'
     )
-    assert {(proposal.behavior, proposal.asked) for proposal in proposals} == {
-        ("read", "")
-    }
+    verdicts = set()
+    for proposal in proposals:
+        verdicts.add((proposal.behavior, proposal.asked))
+    assert verdicts == {("read", "")}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,11 @@ def test_what_is_passed_to_a_shared_transport_still_counts(
 ) -> None:
     call = 'run_script("get name of it")'
     proposals = survey_five(tmp_path, TRANSPORT, call, last)
-    assert [each.tool.name for each in proposals if each.asked] == ["get_last"]
+    questioned = []
+    for proposal in proposals:
+        if proposal.asked:
+            questioned.append(proposal.tool.name)
+    assert questioned == ["get_last"]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +135,8 @@ def test_what_is_passed_to_a_shared_transport_still_counts(
 def test_a_shared_helper_that_writes_by_name_or_takes_away_counts(
     helper: str, call: str, tmp_path: Path
 ) -> None:
-    assert all(each.asked for each in survey_five(tmp_path, helper, call, call))
+    for proposal in survey_five(tmp_path, helper, call, call):
+        assert proposal.asked
 
 
 ENDED = {
@@ -142,18 +148,18 @@ GLOBALS = "import atexit\n\nJOBS = []\n\n\ndef remove_all():\n    os.remove('x')
 
 @pytest.mark.parametrize("body", ENDED.values(), ids=ENDED)
 def test_what_ends_with_the_call_changes_nothing(body: str, tmp_path: Path) -> None:
-    proposal = proposed(tmp_path, READ + body, f"{GLOBALS}@mcp.tool")
+    proposal = propose(tmp_path, READ + body, f"{GLOBALS}@mcp.tool")
     assert (proposal.behavior, proposal.asked) == ("read", "")
 
 
 def test_an_entry_that_is_moved_to_the_end_is_an_effect(tmp_path: Path) -> None:
     body = "JOBS.remove(it)\n    JOBS.append(it)\n    return it"
-    assert proposed(tmp_path, READ + body, f"{GLOBALS}@mcp.tool").asked
+    assert propose(tmp_path, READ + body, f"{GLOBALS}@mcp.tool").asked
 
 
 def test_a_process_that_a_tool_starts_counts_and_its_end_does_not(
     tmp_path: Path,
 ) -> None:
     body = "proc = subprocess.Popen(['x'])\n    proc.kill()\n    return it"
-    asked = proposed(tmp_path, READ + body).asked
-    assert "Popen" in asked
+    question = propose(tmp_path, READ + body).asked
+    assert "Popen" in question

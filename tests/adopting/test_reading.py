@@ -1,4 +1,4 @@
-"""Tools are found in every style and read right, and nothing of a server is run."""
+"""Tools of every registration style are found and classified without running the server."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from copier_fastmcp.adopting.survey import Survey, survey_server
 from copier_fastmcp.errors import RefusedError
 
 
-def seen(folder: Path, **files: str) -> Survey:
+def survey_files(folder: Path, **files: str) -> Survey:
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -18,19 +18,30 @@ def seen(folder: Path, **files: str) -> Survey:
 
 
 def test_every_style_is_found_once(tmp_path: Path) -> None:
-    rows = {row["tool"]: row for row in seen(tmp_path, **STYLES).rows()}
-    able = {name for name, row in rows.items() if not row["not_adoptable"]}
-    assert able == NAMES
-    (left,) = (row for row in rows.values() if row["not_adoptable"])
-    assert "loop" in left["not_adoptable"]
+    rows = {row["tool"]: row for row in survey_files(tmp_path, **STYLES).rows()}
+    adoptable = set()
+    for name, row in rows.items():
+        if not row["not_adoptable"]:
+            adoptable.add(name)
+    assert adoptable == NAMES
+    unadoptable_rows = []
+    for row in rows.values():
+        if row["not_adoptable"]:
+            unadoptable_rows.append(row)
+    (unadoptable,) = unadoptable_rows
+    assert "loop" in unadoptable["not_adoptable"]
     assert rows["orders_get_order"]["file"] == "src/shop/orders.py"
 
 
 def test_behaviors_come_with_their_evidence(tmp_path: Path) -> None:
     rows = {
-        row["tool"]: row for row in seen(tmp_path, **{"server.py": ORDINARY}).rows()
+        row["tool"]: row
+        for row in survey_files(tmp_path, **{"server.py": ORDINARY}).rows()
     }
-    assert {name: row["behavior"] for name, row in rows.items()} == {
+    behaviors = {}
+    for name, row in rows.items():
+        behaviors[name] = row["behavior"]
+    assert behaviors == {
         "get_note": "read",
         "save_note": "put",
         "delete_note": "delete",
@@ -40,12 +51,16 @@ def test_behaviors_come_with_their_evidence(tmp_path: Path) -> None:
         "count_words": "read",
         "add-tag": "append",
     }
-    assert [name for name, row in rows.items() if row["asked"]] == ["read_next"]
+    questioned = []
+    for name, row in rows.items():
+        if row["asked"]:
+            questioned.append(name)
+    assert questioned == ["read_next"]
     assert "it calls QUEUE.pop()" in rows["read_next"]["evidence"]
 
 
 def test_what_is_three_calls_down_counts_more_than_the_name(tmp_path: Path) -> None:
-    rows = {row["tool"]: row for row in seen(tmp_path, **STYLES).rows()}
+    rows = {row["tool"]: row for row in survey_files(tmp_path, **STYLES).rows()}
     row = rows["orders_get_order"]  # get_order -> wipe -> _send -> DELETE
     assert (row["behavior"], row["asked"]) == ("delete", True)
     assert "it sends DELETE (2 calls down)" in row["evidence"]
@@ -53,28 +68,30 @@ def test_what_is_three_calls_down_counts_more_than_the_name(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("text", "name"), [(SDK1, "SDK 1"), (SDK2, "SDK 2")])
 def test_the_sdk_servers_are_read_too(tmp_path: Path, text: str, name: str) -> None:
-    found = seen(tmp_path, **{"server.py": text})
-    assert found.frameworks == {name}
-    assert [each.behavior for each in found.proposals] == ["read"]
+    survey = survey_files(tmp_path, **{"server.py": text})
+    assert survey.frameworks == {name}
+    assert [proposal.behavior for proposal in survey.proposals] == ["read"]
 
 
 def test_a_low_level_server_is_listed_with_the_reason(tmp_path: Path) -> None:
-    (row,) = seen(tmp_path, **{"server.py": LOW}).rows()
+    (row,) = survey_files(tmp_path, **{"server.py": LOW}).rows()
     assert row["tool"] == "fetch"
     assert "low-level" in row["not_adoptable"]
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         ("def f(:", "server.py:1: not read as Python"),
         ("x = 1", "no tool was found"),
         ("\0", "null"),
     ],
 )
-def test_what_cannot_be_read_is_one_line(tmp_path: Path, text: str, why: str) -> None:
-    with pytest.raises(RefusedError, match=why) as refused:
-        seen(tmp_path, **{"server.py": text})
+def test_what_cannot_be_read_is_one_line(
+    tmp_path: Path, text: str, reason: str
+) -> None:
+    with pytest.raises(RefusedError, match=reason) as refused:
+        survey_files(tmp_path, **{"server.py": text})
     assert "\n" not in str(refused.value)
 
 
@@ -119,9 +136,14 @@ def open_ads(path: str) -> str:
 
 
 def test_what_looks_like_a_read_is_one_or_asked(tmp_path: Path) -> None:
-    rows = {row["tool"]: row for row in seen(tmp_path, **{"server.py": TRAPS}).rows()}
-    found = {name: (row["behavior"], row["asked"]) for name, row in rows.items()}
-    assert found == {
+    rows = {
+        row["tool"]: row
+        for row in survey_files(tmp_path, **{"server.py": TRAPS}).rows()
+    }
+    behaviors = {}
+    for name, row in rows.items():
+        behaviors[name] = (row["behavior"], row["asked"])
+    assert behaviors == {
         "get_ads": ("read", False),
         "get_gone": ("delete", True),
         "manage_ads": ("action", False),
@@ -152,12 +174,15 @@ def tools(kind):
 def test_each_function_of_a_name_is_found_where_branches_define_it(
     tmp_path: Path,
 ) -> None:
-    found = seen(tmp_path, **{"server.py": BRANCHES}).proposals
-    assert [(each.tool.name, each.tool.line) for each in found] == [
+    proposals = survey_files(tmp_path, **{"server.py": BRANCHES}).proposals
+    locations = []
+    for proposal in proposals:
+        locations.append((proposal.tool.name, proposal.tool.line))
+    assert locations == [
         ("purge", 9),
         ("purge", 14),
     ]
-    assert {each.tool.title for each in found} == {"Purge of it"}
+    assert {proposal.tool.title for proposal in proposals} == {"Purge of it"}
 
 
 REGISTRARS = {
@@ -206,8 +231,8 @@ def test_a_registering_decorator_of_the_project_is_followed(
     text: str, tmp_path: Path
 ) -> None:
     head = 'import functools\n\nfrom fastmcp import FastMCP\n\nmcp = FastMCP("it")\n'
-    survey = seen(tmp_path, **{"server.py": head + text})
-    assert [each.tool.name for each in survey.proposals] == ["get_note"]
+    survey = survey_files(tmp_path, **{"server.py": head + text})
+    assert [proposal.tool.name for proposal in survey.proposals] == ["get_note"]
     assert survey.left == []
 
 
@@ -244,7 +269,7 @@ def test_a_helper_that_is_reached_twice_counts_from_the_nearer_place(
     tmp_path: Path,
 ) -> None:
     text = CHAIN.replace('return call(["version"])', 'return near(["version"])')
-    (proposal,) = seen(tmp_path, **{"server.py": text}).proposals
+    (proposal,) = survey_files(tmp_path, **{"server.py": text}).proposals
     assert (
         proposal.asked
         == "its name says 'search', but it calls subprocess.run() (2 calls down)"

@@ -1,4 +1,4 @@
-"""Real servers from PyPI, never committed: what the issue of adoption asks of them; needs a registry."""
+"""Real servers from PyPI, which are never committed; needs a registry."""
 
 import ast
 import shutil
@@ -13,10 +13,10 @@ from adopting.real import (
     STARTED,
     UNSEEN,
     Figures,
-    environment,
-    fetched,
-    listed,
-    measured,
+    create_environment,
+    fetch_source,
+    list_served_tools,
+    measure_server,
 )
 from lifecycle import commit, released, uncommitted, update
 from support import git
@@ -38,7 +38,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def source(name: str, folder: Path) -> Path:
     try:
-        return fetched(name, folder)
+        return fetch_source(name, folder)
     except (RuntimeError, OSError, subprocess.SubprocessError) as error:
         pytest.skip(f"NO REGISTRY, so this real server is not read: {error}")
 
@@ -47,40 +47,43 @@ def source(name: str, folder: Path) -> Path:
 def test_every_tool_is_found_and_nearly_every_behavior_is_right_or_asked(
     name: str, sources: Path
 ) -> None:
-    figures: Figures = measured(name, source(name, sources))
+    figures: Figures = measure_server(name, source(name, sources))
     assert figures.missing == []
     assert figures.false_reads == []
-    assert len(figures.wrong) <= max(1, figures.labelled * 0.1), figures.wrong
+    assert len(figures.errors) <= max(1, figures.labelled * 0.1), figures.errors
 
 
 @pytest.mark.nightly
 def test_one_tool_in_five_is_asked_about_at_most(sources: Path) -> None:
     names = [name for name in [*KNOWN, *FRESH, *UNSEEN] if name != "blender"]
-    rows = [measured(name, source(name, sources)) for name in names]
-    assert sum(len(row.asked) for row in rows) * 5 <= sum(row.tools for row in rows)
+    rows = [measure_server(name, source(name, sources)) for name in names]
+    assert sum(len(row.questions) for row in rows) * 5 <= sum(row.tools for row in rows)
 
 
-def functions(path: Path) -> list[str]:
-    """Every function of a file, without its decorators and those of the functions in it."""
+def unparse_functions(path: Path) -> list[str]:
+    """Unparse every function of a file without decorators, including nested ones."""
     tree = ast.parse(path.read_bytes())
-    nodes = [
-        n
-        for n in ast.walk(tree)
-        if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
+    nodes = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            nodes.append(node)
     for node in nodes:
         node.decorator_list = []
     return [ast.unparse(node) for node in nodes]
 
 
-def lines(path: Path) -> list[str]:
-    """The lines of all functions, but for the one that governs a server."""
-    found = "\n".join(functions(path)).splitlines()
-    return [line for line in found if "policy.govern(" not in line]
+def list_function_lines(path: Path) -> list[str]:
+    """List the lines of all functions, except the call of `govern`."""
+    source_lines = "\n".join(unparse_functions(path)).splitlines()
+    kept_lines = []
+    for line in source_lines:
+        if "policy.govern(" not in line:
+            kept_lines.append(line)
+    return kept_lines
 
 
-def owned(name: str, sources: Path, to: Path) -> Path:
-    """A server in a repository of its own, as its author has it."""
+def copy_source(name: str, sources: Path, to: Path) -> Path:
+    """Copy a server's source to its own git repository."""
     folder = shutil.copytree(source(name, sources), to)
     git(folder, "init", "--quiet")
     git(folder, "add", "--all", "--force")
@@ -92,14 +95,19 @@ def owned(name: str, sources: Path, to: Path) -> Path:
 def test_annotating_touches_no_body_and_ends(
     name: str, sources: Path, tmp_path: Path
 ) -> None:
-    folder = owned(name, sources, tmp_path / "it")
+    folder = copy_source(name, sources, tmp_path / "it")
     files = sorted(folder.rglob("*.py"))
-    before = [text for path in files for text in functions(path)]
+    before = []
+    for path in files:
+        before += unparse_functions(path)
     assert main(["annotate", str(folder), "--unattended"]) in (0, 1)
-    after = [text for path in files for text in functions(path)]
+    after = []
+    for path in files:
+        after += unparse_functions(path)
     # What registers tools in its body holds the annotations; no other function changes.
     pairs = zip(before, after, strict=True)
-    assert all(was == now or "annotations=" in now for was, now in pairs)
+    for old, new in pairs:
+        assert old == new or "annotations=" in new
     commit(folder)
     main(["annotate", str(folder), "--unattended"])
     assert uncommitted(folder) == set()
@@ -111,24 +119,24 @@ def test_annotating_touches_no_body_and_ends(
 async def test_an_annotated_server_starts_and_lists_the_same(
     name: str, sources: Path, tmp_path: Path
 ) -> None:
-    before, folder = source(name, sources), owned(name, sources, tmp_path / "it")
+    before, folder = source(name, sources), copy_source(name, sources, tmp_path / "it")
     assert main(["annotate", str(folder), "--unattended"]) == 0
     try:
-        python = environment(folder, tmp_path / "environment")
+        python = create_environment(folder, tmp_path / "environment")
     except (RuntimeError, OSError) as error:
         pytest.skip(f"NO REGISTRY, so this real server is not started: {error}")
-    was = await listed(name, python, before, tmp_path / "home")
-    now = await listed(name, python, folder, tmp_path / "home")
+    original_tools = await list_served_tools(name, python, before, tmp_path / "home")
+    annotated_tools = await list_served_tools(name, python, folder, tmp_path / "home")
     hints = {"readOnlyHint", "destructiveHint", "idempotentHint"}
-    for tool in now.values():
-        said = tool.pop("annotations")
-        assert hints <= said.keys()
-        assert tool.get("title") or said["title"]
-    kept = {
+    for tool in annotated_tools.values():
+        annotations = tool.pop("annotations")
+        assert hints <= annotations.keys()
+        assert tool.get("title") or annotations["title"]
+    original_without_hints = {
         name: {k: v for k, v in tool.items() if k != "annotations"}
-        for name, tool in was.items()
+        for name, tool in original_tools.items()
     }
-    assert now == kept
+    assert annotated_tools == original_without_hints
 
 
 @pytest.mark.nightly
@@ -137,22 +145,26 @@ async def test_an_annotated_server_starts_and_lists_the_same(
 async def test_an_adopted_server_starts_and_lists_the_same(
     name: str, sources: Path, template: Path, tmp_path: Path
 ) -> None:
-    before, folder = source(name, sources), owned(name, sources, tmp_path / "it")
+    before, folder = source(name, sources), copy_source(name, sources, tmp_path / "it")
     words = ["adopt", str(folder), "--unattended", "--raise"]
     assert main([*words, "--template", str(template), "--ref", "v99.0.0"]) == 0
     for path in git(folder, "diff", "--name-only", "--", "*.py").splitlines():
-        assert lines(folder / path) == lines(before / path), path
+        assert list_function_lines(folder / path) == list_function_lines(
+            before / path
+        ), path
     try:
-        python = environment(folder, tmp_path / "environment")
+        python = create_environment(folder, tmp_path / "environment")
     except (RuntimeError, OSError) as error:
         pytest.skip(f"NO REGISTRY, so this real server is not started: {error}")
-    was = await listed(name, python, before, tmp_path / "home")
-    now = await listed(name, python, folder, tmp_path / "home")
-    assert now.keys() == was.keys()
-    for tool, after in now.items():
+    original_tools = await list_served_tools(name, python, before, tmp_path / "home")
+    adopted_tools = await list_served_tools(name, python, folder, tmp_path / "home")
+    assert adopted_tools.keys() == original_tools.keys()
+    for tool, after in adopted_tools.items():
         hints = after["annotations"]
         asks = "confirm" in after["inputSchema"]["properties"]
-        gated = asks and "confirm" not in was[tool]["inputSchema"].get("properties", {})
+        gated = asks and "confirm" not in original_tools[tool]["inputSchema"].get(
+            "properties", {}
+        )
         assert hints["destructiveHint"] or not gated
         assert {
             "readOnlyHint",
@@ -160,11 +172,12 @@ async def test_an_adopted_server_starts_and_lists_the_same(
             "openWorldHint",
             "title",
         } <= hints.keys()
-        kept = ["description", "_meta", "icons"] + ["inputSchema", "outputSchema"] * (
-            not gated
-        )
-        for key in kept:
-            assert after.get(key) == was[tool].get(key), (tool, key)
+        preserved = ["description", "_meta", "icons"] + [
+            "inputSchema",
+            "outputSchema",
+        ] * (not gated)
+        for key in preserved:
+            assert after.get(key) == original_tools[tool].get(key), (tool, key)
     commit(folder)
     assert main([*words, "--template", str(template)]) == 0
     assert uncommitted(folder) == set()
@@ -175,4 +188,10 @@ async def test_an_adopted_server_starts_and_lists_the_same(
     commit(folder)
     update(folder, "v100.0.0")
     names = git(folder, "diff", "--name-only", "HEAD~1").split()
-    assert [Path(each).name for each in names] == [".copier-answers.yml", "errors.py"]
+    file_names = []
+    for name_of_file in names:
+        file_names.append(Path(name_of_file).name)
+    assert file_names == [
+        ".copier-answers.yml",
+        "errors.py",
+    ]

@@ -1,4 +1,4 @@
-"""A version of the template is recorded only if an update can find it again."""
+"""Adoption records a template version only if an update can find it."""
 
 from pathlib import Path
 
@@ -21,11 +21,11 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-def head(folder: Path) -> str:
+def read_head(folder: Path) -> str:
     return git(folder, "rev-parse", "HEAD").strip()
 
 
-def change(folder: Path) -> None:
+def edit_file(folder: Path) -> None:
     (folder / "copier.yml").write_text("a: 2\n")
 
 
@@ -40,8 +40,8 @@ def test_a_clean_checkout_is_recorded_as_it_is(
 def test_uncommitted_work_is_left_out_with_a_warning(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change(checkout)
-    assert find_recordable_version(Template(str(checkout), "HEAD")).ref == head(
+    edit_file(checkout)
+    assert find_recordable_version(Template(str(checkout), "HEAD")).ref == read_head(
         checkout
     )
     assert "warning: " in capsys.readouterr().err
@@ -50,9 +50,9 @@ def test_uncommitted_work_is_left_out_with_a_warning(
 def test_a_commit_that_no_branch_reaches_becomes_the_nearest_that_one_does(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    reached = head(checkout)
+    reached = read_head(checkout)
     git(checkout, "checkout", "--quiet", "--detach")
-    change(checkout)
+    edit_file(checkout)
     commit(checkout)
     assert find_recordable_version(Template(str(checkout), "HEAD")).ref == reached
     assert f"{reached[:12]} is used and recorded" in capsys.readouterr().err

@@ -1,10 +1,10 @@
-"""`adopt --remove` takes everything of ours out, and leaves the bytes of its author's files."""
+"""`adopt --remove` removes everything that adoption added and restores the author's bytes."""
 
 from pathlib import Path
 
 import pytest
 from adopting.samples import ORDINARY
-from adopting.test_adopt import server
+from adopting.test_adopt import create_server
 from lifecycle import commit, released, uncommitted
 from support import git
 
@@ -29,7 +29,7 @@ BARE = "from fastmcp import FastMCP\nmcp = FastMCP('x')\n@mcp.tool\ndef get_it()
 def test_its_author_has_the_bytes_from_before(
     text: str, tmp_path: Path, template: Path
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     (folder / "server.py").write_bytes(text.encode())
     commit(folder)
     before = git(folder, "rev-parse", "HEAD^{tree}")
@@ -46,7 +46,7 @@ def test_its_author_has_the_bytes_from_before(
 def test_later_edits_stay_and_what_was_filled_in_is_named(
     tmp_path: Path, template: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     words = ["--unattended", "--raise", "--template", str(template), "--ref", "v99.0.0"]
     assert main(["adopt", str(folder), *words]) == 0
     path = folder / "server.py"
@@ -65,7 +65,7 @@ def test_later_edits_stay_and_what_was_filled_in_is_named(
 def test_after_an_update_and_edits_of_pyproject_only_ours_goes(
     tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     before = (folder / "pyproject.toml").read_text()
     words = ["--unattended", "--raise", "--template", str(template), "--ref", "v99.0.0"]
     assert main(["adopt", str(folder), "--engine", "package", *words]) == 0
@@ -88,7 +88,7 @@ def test_after_an_update_and_edits_of_pyproject_only_ours_goes(
 def test_where_nothing_was_adopted_it_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = server(tmp_path / "it")
+    folder = create_server(tmp_path / "it")
     assert main(["adopt", str(folder), "--remove"]) == 1
     assert "nothing to remove" in capsys.readouterr().err
     assert uncommitted(folder) == set()

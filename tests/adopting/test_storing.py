@@ -1,9 +1,9 @@
-"""How a tool stores decides what its hints say: what counts on from what was there, what adds, what replaces."""
+"""Hints follow from how a tool stores data: increments, additions and replacements."""
 
 from pathlib import Path
 
 import pytest
-from adopting.test_reading import seen
+from adopting.test_reading import survey_files
 
 from copier_fastmcp.adopting.hints import hints_of
 from copier_fastmcp.adopting.proposals import Proposal
@@ -64,9 +64,13 @@ GUARDED = {
 }
 
 
-def shelved(folder: Path, name: str, body: str, says: str = "Do it.") -> Proposal:
-    function = f'def {name}(it: str, by: int) -> str:\n    """{says}"""\n    {body}\n'
-    (proposal,) = seen(
+def propose_method(
+    folder: Path, name: str, body: str, description: str = "Do it."
+) -> Proposal:
+    function = (
+        f'def {name}(it: str, by: int) -> str:\n    """{description}"""\n    {body}\n'
+    )
+    (proposal,) = survey_files(
         folder, **{"server.py": f"{SHELF}\n\n@mcp.tool\n{function}"}
     ).proposals
     return proposal
@@ -78,7 +82,7 @@ def test_what_counts_on_from_what_was_is_never_called_idempotent(
 ) -> None:
     for name in ("restock", "set_stock", "add_stock", "remove_stock"):
         (folder := tmp_path / name).mkdir()
-        proposal = shelved(folder, name, body)
+        proposal = propose_method(folder, name, body)
         assert not hints_of(proposal)["idempotentHint"], (name, proposal.behavior)
         claims = proposal.tool.name in ("set_stock", "remove_stock")
         assert bool(proposal.asked) is claims, (name, proposal.asked)
@@ -86,7 +90,7 @@ def test_what_counts_on_from_what_was_is_never_called_idempotent(
 
 @pytest.mark.parametrize("body", ONCE.values(), ids=ONCE)
 def test_what_sets_a_value_is_idempotent(body: str, tmp_path: Path) -> None:
-    proposal = shelved(tmp_path, "set_stock", body)
+    proposal = propose_method(tmp_path, "set_stock", body)
     assert (proposal.behavior, proposal.asked) == ("put", "")
 
 
@@ -94,19 +98,22 @@ def test_what_sets_a_value_is_idempotent(body: str, tmp_path: Path) -> None:
 def test_what_stores_only_where_nothing_was_creates(body: str, tmp_path: Path) -> None:
     for name in ("add_item", "open_item"):
         (folder := tmp_path / name).mkdir()
-        proposal = shelved(folder, name, body)
+        proposal = propose_method(folder, name, body)
         assert (proposal.behavior, proposal.asked) == ("create", "")
     (folder := tmp_path / "set_item").mkdir()
-    assert shelved(folder, "set_item", body).asked
+    assert propose_method(folder, "set_item", body).asked
 
 
 def test_an_addition_that_may_replace_is_asked_about(tmp_path: Path) -> None:
-    proposal = shelved(tmp_path, "add_item", ONCE["a value"])
+    proposal = propose_method(tmp_path, "add_item", ONCE["a value"])
     assert "its name says 'add', but" in proposal.asked
     overwrites = (
         "if it in ITEMS and by:\n        raise KeyError(it)\n    ITEMS[it] = by"
     )
-    assert "its name says 'add', but" in shelved(tmp_path, "add_item", overwrites).asked
+    assert (
+        "its name says 'add', but"
+        in propose_method(tmp_path, "add_item", overwrites).asked
+    )
 
 
 STORES = {
@@ -124,11 +131,11 @@ STORES = {
 
 @pytest.mark.parametrize("text", STORES.values(), ids=STORES)
 def test_a_store_that_a_tool_is_given_is_written(text: str, tmp_path: Path) -> None:
-    kept = "class Store:\n    tickets = {}\n\nstore = Store()\n"
-    files = {"store.py": kept, "server.py": f"from fastmcp import FastMCP\n{text}"}
-    (proposal,) = seen(tmp_path, **files).proposals
+    store = "class Store:\n    tickets = {}\n\nstore = Store()\n"
+    files = {"store.py": store, "server.py": f"from fastmcp import FastMCP\n{text}"}
+    (proposal,) = survey_files(tmp_path, **files).proposals
     assert any(
-        each.startswith("it sets store.tickets[it]") for each in proposal.evidence
+        signal.startswith("it sets store.tickets[it]") for signal in proposal.evidence
     )
 
 
@@ -174,15 +181,22 @@ WORDS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "takes", "says", "behavior", "asked"), WORDS.values(), ids=WORDS
+    ("name", "parameters", "description", "behavior", "has_question"),
+    WORDS.values(),
+    ids=WORDS,
 )
 def test_where_no_body_shows_it_words_and_parameters_do(
-    name: str, takes: str, says: str, behavior: str, asked: bool, tmp_path: Path
+    name: str,
+    parameters: str,
+    description: str,
+    behavior: str,
+    has_question: bool,
+    tmp_path: Path,
 ) -> None:
-    function = f'def {name}({takes}) -> str:\n    """{says}"""\n    return api.submitted({{}})\n'
+    function = f'def {name}({parameters}) -> str:\n    """{description}"""\n    return api.submitted({{}})\n'
     text = f"{SHELF}\n\n@mcp.tool\n{function}"
-    (proposal,) = seen(tmp_path, **{"server.py": text}).proposals
-    assert (proposal.behavior, bool(proposal.asked)) == (behavior, asked), (
+    (proposal,) = survey_files(tmp_path, **{"server.py": text}).proposals
+    assert (proposal.behavior, bool(proposal.asked)) == (behavior, has_question), (
         proposal.asked
     )
 
@@ -195,15 +209,15 @@ CYPHER = {
 
 
 @pytest.mark.parametrize(
-    ("said", "behavior"), CYPHER.items(), ids=["set", "merge", "match"]
+    ("statement", "behavior"), CYPHER.items(), ids=["set", "merge", "match"]
 )
 def test_an_addition_in_cypher_may_replace(
-    said: str, behavior: tuple[str, bool], tmp_path: Path
+    statement: str, behavior: tuple[str, bool], tmp_path: Path
 ) -> None:
-    proposal = shelved(
+    proposal = propose_method(
         tmp_path,
         "create_note",
-        f'driver.execute_query("""{said}""", it)',
+        f'driver.execute_query("""{statement}""", it)',
         "Create a note.",
     )
     assert (proposal.behavior, bool(proposal.asked)) == behavior, proposal.asked

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from adopting.test_reading import seen
+from adopting.test_reading import survey_files
 
 from copier_fastmcp.adopting.proposals import Proposal
 
@@ -148,15 +148,15 @@ READS = {
 }
 
 
-def told(folder: Path, function: str) -> Proposal:
-    """What is made of one function, registered as a tool."""
-    (proposal,) = seen(
+def propose_tool(folder: Path, function: str) -> Proposal:
+    """Return the proposal for one function registered as a tool."""
+    (proposal,) = survey_files(
         folder, **{"server.py": f"{HEAD}\n\n@mcp.tool\n{function}\n"}
     ).proposals
     return proposal
 
 
-def named(name: str, body: str) -> str:
+def format_function(name: str, body: str) -> str:
     return f'async def {name}(it: str, sql: str = "") -> str:\n    """{name.title()}."""\n    {body}'
 
 
@@ -164,19 +164,19 @@ def named(name: str, body: str) -> str:
 def test_what_writes_under_the_name_of_a_read_is_asked(
     body: str, tmp_path: Path
 ) -> None:
-    proposal = told(tmp_path, named("get_it", body))
+    proposal = propose_tool(tmp_path, format_function("get_it", body))
     assert proposal.asked, proposal.evidence
     assert proposal.behavior != "read"
 
 
 def test_words_that_say_more_than_the_name_are_asked_about(tmp_path: Path) -> None:
-    assert told(tmp_path, SAID).asked
+    assert propose_tool(tmp_path, SAID).asked
 
 
 @pytest.mark.parametrize("body", READS.values(), ids=READS)
 def test_what_reads_is_not_asked_about(body: str, tmp_path: Path) -> None:
     name = "search_it" if "POST" in body.upper() and "search" in body else "get_it"
-    proposal = told(tmp_path, named(name, body))
+    proposal = propose_tool(tmp_path, format_function(name, body))
     assert (proposal.behavior, proposal.asked) == ("read", "")
 
 
@@ -203,8 +203,13 @@ def test_a_body_that_is_known_to_the_last_call_is_a_read_by_itself(
         "what nobody knows": ("unknown(); return rows(loaded())", "action", True),
         "what is written besides": ('STATE["n"] = 1; return loaded()', "put", False),
     }
-    for number, (body, behavior, asked) in enumerate(bodies.values()):
+    for number, (body, behavior, has_question) in enumerate(bodies.values()):
         (folder := tmp_path / str(number)).mkdir()
         function = f'{PURE}\n\n@mcp.tool\ndef stock_report() -> str:\n    """All there is."""\n    {body}\n'
-        (found,) = seen(folder, **{"server.py": f"{HEAD}{function}"}).proposals
-        assert (found.behavior, bool(found.asked)) == (behavior, asked), (body, found)
+        (proposal,) = survey_files(
+            folder, **{"server.py": f"{HEAD}{function}"}
+        ).proposals
+        assert (proposal.behavior, bool(proposal.asked)) == (behavior, has_question), (
+            body,
+            proposal,
+        )

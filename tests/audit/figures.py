@@ -31,98 +31,115 @@ WORD = {"T": True, "F": False}
 Fault = tuple[str, str, str]
 
 
-def tools(server: str) -> list[dict[str, Any]]:
-    """A server's recorded answer to tools/list."""
+def load_tools(server: str) -> list[dict[str, Any]]:
+    """Load the recorded tools/list result of a server."""
     listed: list[dict[str, Any]] = json.loads(ALL[server].read_text(encoding="utf-8"))
     return listed
 
 
-def labels(path: Path = HERE / "labels.tsv") -> dict[tuple[str, str], str]:
-    """Server and tool -> four letters, in the order of HINTS."""
-    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    return {(server, tool): letters for server, tool, letters in rows}
+def load_labels(path: Path = HERE / "labels.tsv") -> dict[tuple[str, str], str]:
+    """Load four letters for each server and tool, in the order of HINTS."""
+    labels = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        server, tool, letters = line.split("\t")
+        labels[server, tool] = letters
+    return labels
 
 
 @dataclass
 class Figures:
-    """What was found of what is wrong, on some servers."""
+    """The faults and findings on a group of servers."""
 
     faults: set[Fault]
-    found: dict[Fault, AuditFinding]
+    findings: dict[Fault, AuditFinding]
     right: set[Fault]
     unclear: set[Fault]
     tools: int
     questions: int
 
     def share(self, kind: str, hint: str | None = None) -> tuple[int, int]:
-        """Hits of all for `recall` (faults) or `precision` (findings), of one hint or of every one."""
-        of = self.faults if kind == "recall" else self.found.keys() - self.unclear
-        counted = {each for each in of if hint in (None, each[2])}
+        """Count hits and total for `recall` (faults) or `precision` (findings), for one hint or all."""
+        population = (
+            self.faults if kind == "recall" else self.findings.keys() - self.unclear
+        )
+        counted = set()
+        for fault in population:
+            if hint in (None, fault[2]):
+                counted.add(fault)
         return len(counted & self.right), len(counted)
 
 
 @cache
 def measure(group: str) -> Figures:
-    """Compare what the audit finds in a group of lists with what the labels say."""
-    lists = {server: tools(server) for server in GROUPS[group]}
-    return compare(lists, labels())
+    """Compare the findings on a group of recorded lists with the labels."""
+    lists = {server: load_tools(server) for server in GROUPS[group]}
+    return compare(lists, load_labels())
 
 
 def measure_fresh(folder: Path, name: str = "fresh") -> Figures:
-    """The figures of recorded lists that are not kept here.
+    """Measure recorded lists that are not committed.
 
     Args:
         folder: The folder of the lists.
         name: The name of the file with their labels.
     """
-    known = labels(HERE / f"{name}.tsv")
+    letters = load_labels(HERE / f"{name}.tsv")
     lists = {}
-    for server in sorted({server for server, _ in known}):
-        lists[server] = json.loads(
-            (folder / f"{server}.json").read_text(encoding="utf-8")
-        )
-    return compare(lists, known)
+    for server, _ in sorted(letters):
+        if server not in lists:
+            path = folder / f"{server}.json"
+            lists[server] = json.loads(path.read_text(encoding="utf-8"))
+    return compare(lists, letters)
 
 
 def compare(
-    lists: Mapping[str, list[dict[str, Any]]], known: Mapping[tuple[str, str], str]
+    lists: Mapping[str, list[dict[str, Any]]], letters: Mapping[tuple[str, str], str]
 ) -> Figures:
-    """Compare what the audit finds in some lists with what their labels say."""
+    """Compare the findings on recorded lists with their labels."""
     figures = Figures(set(), {}, set(), set(), 0, 0)
     for server, listed in lists.items():
         figures.tools += len(listed)
         for tool in listed:
-            figures.faults |= set(_faults(server, tool, known[server, tool["name"]]))
+            figures.faults |= set(
+                _find_faults(server, tool, letters[server, tool["name"]])
+            )
         findings, questions = audit_tools(listed)
         figures.questions += len(questions)
-        for one in findings:
-            if one.hint:
-                fault = (server, one.tool, one.hint)
-                figures.found[fault] = one
-                if known[server, one.tool][HINTS.index(one.hint)] in "?-":
+        for finding in findings:
+            if finding.hint:
+                fault = (server, finding.tool, finding.hint)
+                figures.findings[fault] = finding
+                if letters[server, finding.tool][HINTS.index(finding.hint)] in "?-":
                     figures.unclear.add(fault)
-    figures.right = figures.found.keys() & figures.faults
+    figures.right = figures.findings.keys() & figures.faults
     return figures
 
 
-def _faults(server: str, tool: dict[str, Any], letters: str) -> Iterator[Fault]:
+def _find_faults(server: str, tool: dict[str, Any], letters: str) -> Iterator[Fault]:
     annotations = Tool(tool).annotations
     for hint, letter in zip(HINTS, letters, strict=True):
         if letter in WORD and effective_hint(annotations, hint) is not WORD[letter]:
             yield server, tool["name"], hint
 
 
-def text(
-    figures: Figures, title: str, explain: Callable[[Fault], str] = lambda at: _why(*at)
+def format_figures(
+    figures: Figures,
+    title: str,
+    explain: Callable[[Fault], str] = lambda at: _explain(*at),
 ) -> str:
-    """Figures as Markdown, with what was missed and what was wrong."""
+    """Format figures as Markdown, with missed faults and false findings."""
 
     def cell(kind: str, hint: str | None) -> str:
-        hits, of = figures.share(kind, hint)
-        return f"{hits} of {of} ({hits / of:.1%})" if of else "none"
+        hits, total = figures.share(kind, hint)
+        return f"{hits} of {total} ({hits / total:.1%})" if total else "none"
 
     missed = figures.faults - figures.right
-    wrong = figures.found.keys() - figures.right - figures.unclear
+    false_findings = figures.findings.keys() - figures.right - figures.unclear
+    rows_of_hints = []
+    for hint in HINTS:
+        rows_of_hints.append(
+            f"| {hint} | {cell('recall', hint)} | {cell('precision', hint)} |"
+        )
     lines = [
         title,
         "",
@@ -131,25 +148,22 @@ def text(
         "",
         "| hint | faults found (recall) | findings right (precision) |",
         "| --- | --- | --- |",
-        *(
-            f"| {hint} | {cell('recall', hint)} | {cell('precision', hint)} |"
-            for hint in HINTS
-        ),
+        *rows_of_hints,
         f"| all | {cell('recall', None)} | {cell('precision', None)} |",
         "",
-        *_rows("Missed, with what the definition says", missed, explain),
-        *_rows("Wrong", wrong, lambda at: figures.found[at].message),
-        *_rows(
+        *_format_rows("Missed, with what the definition says", missed, explain),
+        *_format_rows("Wrong", false_findings, lambda at: figures.findings[at].message),
+        *_format_rows(
             "Found where the labels say nothing",
             figures.unclear,
-            lambda at: figures.found[at].message,
+            lambda at: figures.findings[at].message,
         ),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _rows(
-    title: str, faults: Iterable[Fault], why: Callable[[Fault], str]
+def _format_rows(
+    title: str, faults: Iterable[Fault], explain: Callable[[Fault], str]
 ) -> Iterator[str]:
     if listed := sorted(faults):
         yield from (
@@ -159,23 +173,26 @@ def _rows(
             "| --- | --- | --- | --- |",
         )
         for at in listed:
-            yield f"| {at[0]} | `{at[1]}` | {at[2]} | {why(at).replace('|', '/')} |"
+            yield f"| {at[0]} | `{at[1]}` | {at[2]} | {explain(at).replace('|', '/')} |"
         yield ""
 
 
-def _why(server: str, name: str, hint: str) -> str:
-    """What the signals say of a hint that was missed."""
-    (row,) = explain_tools(tools(server), name)
-    said = [line.partition(": ")[2] for line in row["signals"] if line.startswith(hint)]
-    return "; ".join(said) or "no word of its definition is known"
+def _explain(server: str, name: str, hint: str) -> str:
+    """Describe the signals for a missed hint."""
+    (row,) = explain_tools(load_tools(server), name)
+    signals = []
+    for line in row["signals"]:
+        if line.startswith(hint):
+            signals.append(line.partition(": ")[2])
+    return "; ".join(signals) or "no word of its definition is known"
 
 
-def cpu(count: int = 1000) -> float:
-    """CPU seconds to judge so many tools, in servers as they come."""
+def measure_cpu(count: int = 1000) -> float:
+    """Measure the CPU seconds to audit a number of tools."""
     batches, total = [], 0
     while total < count:
         for server in GROUPS["seen"]:
-            batches.append(tools(server))
+            batches.append(load_tools(server))
             total += len(batches[-1])
     started = time.process_time()
     for batch in batches:
@@ -190,21 +207,25 @@ TITLES = {
 MEND = "write it anew with `python tests/audit/figures.py --write`"
 
 
-def report() -> str:
-    """What report.md says; README.md says what was known when."""
-    parts = [text(measure(which), title) for which, title in TITLES.items()]
+def format_report() -> str:
+    """Format the contents of report.md."""
+    parts = [format_figures(measure(which), title) for which, title in TITLES.items()]
     head = "# How often the audit is right\n\nREADME.md says how the tools were labelled, and what the figures were at first sight.\n\n"
     return head + "\n".join(parts)
 
 
 if __name__ == "__main__":
     if "--cpu" in sys.argv:
-        print(f"1,000 tools: {cpu():.2f} s of CPU")
+        print(f"1,000 tools: {measure_cpu():.2f} s of CPU")
     elif "--write" in sys.argv:
-        (HERE / "report.md").write_text(report(), encoding="utf-8")
+        (HERE / "report.md").write_text(format_report(), encoding="utf-8")
     elif sys.argv[1:2] in (["fresh"], ["fresh_second"]):
         fresh = measure_fresh(Path(sys.argv[2]), sys.argv[1])
-        print(text(fresh, "## Servers whose lists are not kept here", lambda at: ""))
+        print(
+            format_figures(
+                fresh, "## Servers whose lists are not kept here", lambda at: ""
+            )
+        )
     else:
         which = next((word for word in sys.argv[1:] if word in TITLES), "seen")
-        print(text(measure(which), TITLES[which]))
+        print(format_figures(measure(which), TITLES[which]))

@@ -51,8 +51,8 @@ def install(kind: str, packages: str, at: Path) -> Path:
     return at / "bin"
 
 
-async def record(commands: Path, command: str, more: dict[str, str]) -> Tools:
-    """Start a server and ask what tools it has."""
+async def record(commands: Path, command: str, variables: dict[str, str]) -> Tools:
+    """Start a server and list its tools."""
     words = shlex.split(command)
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile("w+") as log:
         paths = f"{commands}:/usr/local/bin:/usr/bin:/bin"
@@ -61,7 +61,7 @@ async def record(commands: Path, command: str, more: dict[str, str]) -> Tools:
             json.dumps({"installed": REGISTRATION}), encoding="utf-8"
         )
         env = {"PATH": paths, "HOME": home, "LANG": "C.UTF-8"}
-        for name, value in more.items():
+        for name, value in variables.items():
             env[name] = str(registration) if value == OAUTH else value
         transport = StdioTransport(
             str(commands / words[0]),
@@ -79,12 +79,13 @@ async def record(commands: Path, command: str, more: dict[str, str]) -> Tools:
 def main(folder: Path, *names: str) -> None:
     """Record some servers, or all."""
     for name in names or SERVERS:
-        kind, packages, command, more = (SERVERS | FRESH)[name]
+        kind, packages, command, variables = (SERVERS | FRESH)[name]
         commands = install(kind, packages, folder / "installed" / name)
-        tools = asyncio.run(record(commands, command, more))
-        rows = ",\n".join(
-            json.dumps(tool, ensure_ascii=False, sort_keys=True) for tool in tools
-        )
+        tools = asyncio.run(record(commands, command, variables))
+        lines = []
+        for tool in tools:
+            lines.append(json.dumps(tool, ensure_ascii=False, sort_keys=True))
+        rows = ",\n".join(lines)
         (folder / f"{name}.json").write_text(f"[\n{rows}\n]\n", encoding="utf-8")
         print(f"{name}: {len(tools)} tools")
 

@@ -1,4 +1,4 @@
-"""What is derived from a definition alone: rows of names, descriptions and parameters, by hand."""
+"""Verdicts derived from a definition alone: hand-written names, descriptions and parameters."""
 
 import json
 import random
@@ -133,11 +133,11 @@ ROWS: list[tuple[str, str, str, str]] = [
 ]  # fmt: skip
 
 
-def tool(name: str, description: str, params: str) -> Tool:
-    """A tool of these parameters: `flag:b` is a boolean, `action:a,b` a choice."""
+def make_tool(name: str, description: str, params: str) -> Tool:
+    """Make a tool with parameters: `flag:b` is a boolean, `action:a,b` a choice."""
     properties: dict[str, Any] = {}
-    for each in params.split():
-        parameter, _, kind = each.partition(":")
+    for item in params.split():
+        parameter, _, kind = item.partition(":")
         properties[parameter] = {"type": "boolean" if kind == "b" else "string"}
         if "," in kind:
             properties[parameter]["enum"] = kind.split(",")
@@ -145,44 +145,38 @@ def tool(name: str, description: str, params: str) -> Tool:
     return Tool({"name": name, "description": description, "inputSchema": schema})
 
 
-@pytest.mark.parametrize(("name", "description", "params", "wanted"), ROWS)
+@pytest.mark.parametrize(("name", "description", "params", "expected"), ROWS)
 def test_a_definition_alone(
-    name: str, description: str, params: str, wanted: str
+    name: str, description: str, params: str, expected: str
 ) -> None:
-    (verdicts,) = derive_verdicts([tool(name, description, params)])
-    shown = "".join(
-        "!" if verdicts[h].clash else LETTERS[verdicts[h].value] for h in HINTS
-    )
-    assert all(want in (".", got) for want, got in zip(wanted, shown, strict=True)), (
-        shown
-    )
+    (verdicts,) = derive_verdicts([make_tool(name, description, params)])
+    letters = []
+    for hint in HINTS:
+        letters.append("!" if verdicts[hint].clash else LETTERS[verdicts[hint].value])
+    marks = "".join(letters)
+    for expectation, mark in zip(expected, marks, strict=True):
+        assert expectation in (".", mark), marks
 
 
 def test_other_tools_of_a_server_agree() -> None:
-    """A pair of contraries, and what is declared of the same verb; neither decides alone."""
-    pair = [tool(name, "", "id") for name in ("freeze_card", "unfreeze_card")]
-    assert [each["idempotentHint"].value for each in derive_verdicts(pair)] == [
-        True,
-        True,
-    ]
+    """Evidence from opposite verbs and from declarations of the same verb."""
+    pair = [make_tool(name, "", "id") for name in ("freeze_card", "unfreeze_card")]
+    freeze, unfreeze = derive_verdicts(pair)
+    assert freeze["idempotentHint"].value is True
+    assert unfreeze["idempotentHint"].value is True
     hints = {"annotations": {"destructiveHint": True}}
-    family = [
-        Tool({**tool(f"adjust_{of}", "", "id").wire, **hints}) for of in ("fee", "tax")
-    ]
-    assert (
-        derive_verdicts([tool("adjust_rate", "", "id")])[0]["destructiveHint"].value
-        is None
-    )
-    assert (
-        derive_verdicts([*family, tool("adjust_rate", "", "id")])[2][
-            "destructiveHint"
-        ].value
-        is True
-    )
-    said = explain_tools(
-        [each.wire for each in (*family, tool("adjust_rate", "", "id"))], "adjust_rate"
-    )
-    assert any("'adjust_fee' and 'adjust_tax'" in line for line in said[0]["signals"])
+    family = []
+    for amount in ("fee", "tax"):
+        family.append(Tool({**make_tool(f"adjust_{amount}", "", "id").wire, **hints}))
+    (alone,) = derive_verdicts([make_tool("adjust_rate", "", "id")])
+    assert alone["destructiveHint"].value is None
+    *_, in_family = derive_verdicts([*family, make_tool("adjust_rate", "", "id")])
+    assert in_family["destructiveHint"].value is True
+    definitions = []
+    for member in (*family, make_tool("adjust_rate", "", "id")):
+        definitions.append(member.wire)
+    rows = explain_tools(definitions, "adjust_rate")
+    assert any("'adjust_fee' and 'adjust_tax'" in line for line in rows[0]["signals"])
 
 
 JUNK: list[Any] = [
@@ -204,7 +198,10 @@ SEEDS = [
 def test_nothing_that_a_server_sends_is_a_traceback(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(50):
-        part = {key: chance.choice(JUNK) for key in PARTS if chance.random() < 0.8}
+        part = {}
+        for key in PARTS:
+            if chance.random() < 0.8:
+                part[key] = chance.choice(JUNK)
         for profile in ("foreign", "anthropic", "openai"):
             findings, questions = audit_tools([part, part], profile)
             json.dumps(build_sarif(findings, {}))

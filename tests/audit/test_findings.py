@@ -1,4 +1,4 @@
-"""Findings from hints and definitions: never bolder than the author, never silent about a wrong default."""
+"""Findings from hints and definitions: never less strict than the author, and complete about wrong defaults."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ READ_ONLY, DESTRUCTIVE, IDEMPOTENT = "readOnlyHint", "destructiveHint", "idempot
 TEXT = {"type": "string", "description": "A text."}
 
 
-def definition(
+def make_definition(
     name: str,
     description: str,
     annotations: dict[str, Any] | None = None,
     **parameters: dict[str, Any],
 ) -> dict[str, Any]:
-    """A tool as tools/list has it."""
+    """Make a tool definition as in tools/list."""
     tool: dict[str, Any] = {
         "name": name,
         "description": description,
@@ -32,7 +32,7 @@ def audit(tool: dict[str, Any]) -> tuple[list[AuditFinding], list[Question]]:
 
 
 def find_advice(tool: dict[str, Any], hint: str) -> bool | None:
-    """The value that the audit advises for a hint, None without a finding on it."""
+    """Return the advised value of a hint, or None without a finding."""
     findings, _ = audit(tool)
     for finding in findings:
         if finding.hint == hint:
@@ -40,8 +40,19 @@ def find_advice(tool: dict[str, Any], hint: str) -> bool | None:
     return None
 
 
+def collect_hints(items: list[AuditFinding] | list[Question]) -> set[str | None]:
+    """The hints that findings or questions are about."""
+    return {item.hint for item in items}
+
+
+def collect_rules(findings: list[AuditFinding]) -> set[str]:
+    return {finding.rule for finding in findings}
+
+
 def test_the_first_sentence_alone_is_a_read() -> None:
-    assert find_advice(definition("get_inbox", "Get the inbox."), READ_ONLY) is True
+    assert (
+        find_advice(make_definition("get_inbox", "Get the inbox."), READ_ONLY) is True
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,7 +70,7 @@ def test_the_first_sentence_alone_is_a_read() -> None:
     ],
 )
 def test_a_read_verdict_needs_the_whole_description(description: str) -> None:
-    assert find_advice(definition("get_inbox", description), READ_ONLY) is None
+    assert find_advice(make_definition("get_inbox", description), READ_ONLY) is None
 
 
 @pytest.mark.parametrize(
@@ -74,7 +85,7 @@ def test_a_read_verdict_needs_the_whole_description(description: str) -> None:
     ],
 )
 def test_a_mentioned_write_of_something_else_is_no_write(description: str) -> None:
-    assert find_advice(definition("get_inbox", description), READ_ONLY) is True
+    assert find_advice(make_definition("get_inbox", description), READ_ONLY) is True
 
 
 @pytest.mark.parametrize(
@@ -95,7 +106,7 @@ def test_a_mentioned_write_of_something_else_is_no_write(description: str) -> No
 def test_a_read_verdict_needs_every_switch_and_choice(
     name: str, schema: dict[str, Any]
 ) -> None:
-    tool = definition("get_inbox", "Get the inbox.", **{name: schema})
+    tool = make_definition("get_inbox", "Get the inbox.", **{name: schema})
     assert find_advice(tool, READ_ONLY) is None
 
 
@@ -112,7 +123,7 @@ def test_a_read_verdict_needs_every_switch_and_choice(
     ],
 )
 def test_a_filter_is_no_write(name: str, schema: dict[str, Any]) -> None:
-    tool = definition("get_inbox", "Get the inbox.", **{name: schema})
+    tool = make_definition("get_inbox", "Get the inbox.", **{name: schema})
     assert find_advice(tool, READ_ONLY) is True
 
 
@@ -128,7 +139,7 @@ def test_a_filter_is_no_write(name: str, schema: dict[str, Any]) -> None:
 def test_a_name_that_reads_is_no_read_beside_another_description(
     name: str, description: str
 ) -> None:
-    tool = definition(name, description, limit={"type": "integer"})
+    tool = make_definition(name, description, limit={"type": "integer"})
     assert find_advice(tool, READ_ONLY) is None
 
 
@@ -138,19 +149,19 @@ def test_a_name_that_reads_is_no_read_beside_another_description(
 )
 def test_a_name_alone_never_contradicts_a_declared_false(name: str, hint: str) -> None:
     declared = {READ_ONLY: False, hint: False}
-    findings, questions = audit(definition(name, "", declared))
-    assert hint not in {finding.hint for finding in findings}
+    findings, questions = audit(make_definition(name, "", declared))
+    assert hint not in collect_hints(findings)
     assert (name, hint) in {(question.tool, question.hint) for question in questions}
-    findings, _ = audit(definition(name, "Frobs the zoo.", declared))
-    assert hint not in {finding.hint for finding in findings}
+    findings, _ = audit(make_definition(name, "Frobs the zoo.", declared))
+    assert hint not in collect_hints(findings)
 
 
 def test_verbs_alone_never_contradict_a_write_that_the_author_declares() -> None:
-    tool = definition("get_inbox", "Get the inbox.", {READ_ONLY: False})
+    tool = make_definition("get_inbox", "Get the inbox.", {READ_ONLY: False})
     findings, questions = audit(tool)
-    assert READ_ONLY not in {finding.hint for finding in findings}
-    assert READ_ONLY in {question.hint for question in questions}
-    tool = definition(
+    assert READ_ONLY not in collect_hints(findings)
+    assert READ_ONLY in collect_hints(questions)
+    tool = make_definition(
         "get_inbox", "Get the inbox. This is a read-only tool.", {READ_ONLY: False}
     )
     assert find_advice(tool, READ_ONLY) is True
@@ -159,7 +170,9 @@ def test_verbs_alone_never_contradict_a_write_that_the_author_declares() -> None
 def test_a_name_and_a_description_contradict_another_declared_false() -> None:
     declared = {READ_ONLY: False, DESTRUCTIVE: False}
     assert (
-        find_advice(definition("delete_note", "Delete a note.", declared), DESTRUCTIVE)
+        find_advice(
+            make_definition("delete_note", "Delete a note.", declared), DESTRUCTIVE
+        )
         is True
     )
 
@@ -179,16 +192,14 @@ def test_a_name_and_a_description_contradict_another_declared_false() -> None:
 def test_a_relative_act_is_not_idempotent(
     name: str, description: str, parameters: dict[str, Any]
 ) -> None:
-    tool = definition(
+    tool = make_definition(
         name, description, {READ_ONLY: False, IDEMPOTENT: False}, **parameters
     )
     assert find_advice(tool, IDEMPOTENT) is None
     declared = {READ_ONLY: False, IDEMPOTENT: True}
     findings, questions = audit({**tool, "annotations": declared})
-    told = {finding.hint for finding in findings} | {
-        question.hint for question in questions
-    }
-    assert IDEMPOTENT in told
+    reported = collect_hints(findings) | collect_hints(questions)
+    assert IDEMPOTENT in reported
 
 
 @pytest.mark.parametrize(
@@ -201,15 +212,15 @@ def test_a_relative_act_is_not_idempotent(
     ],
 )
 def test_an_addition_is_not_destructive(name: str, description: str) -> None:
-    tool = definition(name, description, {READ_ONLY: False, DESTRUCTIVE: True})
+    tool = make_definition(name, description, {READ_ONLY: False, DESTRUCTIVE: True})
     assert find_advice(tool, DESTRUCTIVE) is False
-    tool = definition(name, description, {READ_ONLY: False, DESTRUCTIVE: False})
+    tool = make_definition(name, description, {READ_ONLY: False, DESTRUCTIVE: False})
     assert find_advice(tool, DESTRUCTIVE) is None
 
 
 def test_a_wrong_default_is_reported_where_the_author_declares_a_write() -> None:
-    """What reads and writes by its words is a write by its author: the other two hints count."""
-    tool = definition("get_ticket", "Creates a ticket for a guest.")
+    """The author declares a write and the text is ambiguous, so the other two hints apply."""
+    tool = make_definition("get_ticket", "Creates a ticket for a guest.")
     tool["annotations"] = {READ_ONLY: False, "openWorldHint": False}
     assert find_advice(tool, DESTRUCTIVE) is False
 
@@ -218,15 +229,18 @@ def test_a_wrong_default_is_reported_where_the_author_declares_a_write() -> None
 def test_a_tool_without_a_hint_that_says_what_it_does_is_a_finding(
     annotations: dict[str, Any],
 ) -> None:
-    findings, _ = audit(definition("frob", "Frobs the zoo.", annotations))
-    assert "applicable-hint" in {finding.rule for finding in findings}
+    findings, _ = audit(make_definition("frob", "Frobs the zoo.", annotations))
+    assert "applicable-hint" in collect_rules(findings)
 
 
 def test_hints_that_are_left_out_are_one_finding_each() -> None:
-    findings, _ = audit(definition("get_inbox", "Get the inbox.", {"title": "Inbox"}))
-    rules = [
-        finding.rule for finding in findings if finding.rule != "parameters-described"
-    ]
+    findings, _ = audit(
+        make_definition("get_inbox", "Get the inbox.", {"title": "Inbox"})
+    )
+    rules = []
+    for finding in findings:
+        if finding.rule != "parameters-described":
+            rules.append(finding.rule)
     assert rules == ["default-contradicts"]
 
 
@@ -239,13 +253,15 @@ def test_hints_that_are_left_out_are_one_finding_each() -> None:
         {"type": "object", "additionalProperties": True},
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("ours", [True, False])
+@pytest.mark.parametrize("is_own", [True, False])
 def test_an_input_of_one_free_object_is_a_finding(
-    schema: dict[str, Any], ours: bool
+    schema: dict[str, Any], is_own: bool
 ) -> None:
-    tool = definition("frob", "Frobs the zoo.", {READ_ONLY: False, DESTRUCTIVE: True})
-    findings, _ = audit_tools([{**tool, "inputSchema": schema}], ours=ours)
-    assert "parameters-typed" in {finding.rule for finding in findings}
+    tool = make_definition(
+        "frob", "Frobs the zoo.", {READ_ONLY: False, DESTRUCTIVE: True}
+    )
+    findings, _ = audit_tools([{**tool, "inputSchema": schema}], is_own=is_own)
+    assert "parameters-typed" in collect_rules(findings)
 
 
 @pytest.mark.parametrize(
@@ -258,8 +274,10 @@ def test_an_input_of_one_free_object_is_a_finding(
     ],
 )  # fmt: skip
 def test_a_described_input_is_no_finding(schema: dict[str, Any]) -> None:
-    findings, _ = audit({**definition("frob", "Frobs the zoo."), "inputSchema": schema})
-    assert "parameters-typed" not in {finding.rule for finding in findings}
+    findings, _ = audit(
+        {**make_definition("frob", "Frobs the zoo."), "inputSchema": schema}
+    )
+    assert "parameters-typed" not in collect_rules(findings)
 
 
 @pytest.mark.parametrize(
@@ -270,4 +288,4 @@ def test_a_described_input_is_no_finding(schema: dict[str, Any]) -> None:
     ],
 )
 def test_a_returned_record_and_an_answered_question_are_reads(description: str) -> None:
-    assert find_advice(definition("get_run", description), READ_ONLY) is True
+    assert find_advice(make_definition("get_run", description), READ_ONLY) is True

@@ -87,8 +87,8 @@ def entry(
 @pytest.fixture(scope="module")
 def environments(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the environments of the clients are."""
-    kept = os.environ.get("CLIENT_ENVIRONMENTS")
-    return Path(kept) if kept else tmp_path_factory.mktemp("environments")
+    folder = os.environ.get("CLIENT_ENVIRONMENTS")
+    return Path(folder) if folder else tmp_path_factory.mktemp("environments")
 
 
 def drive(
@@ -108,7 +108,10 @@ def drive(
         timeout=SECONDS,
     )
     assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stderr.splitlines() if line.startswith("{")]
+    lines = []
+    for line in done.stderr.splitlines():
+        if line.startswith("{"):
+            lines.append(line)
     events = [json.loads(line) for line in lines]
     confirmations = [event for event in events if event["event"] == "confirmation"]
     report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -146,9 +149,9 @@ def test_a_client_lists_creates_reads_and_deletes(
     assert {event["approved_by"] for event in confirmations[:-1]} == {None}
     assert (confirmations[0]["era"] == "2026-07-28") is client.modern
 
-    shown = report["displayed"] if display == "form" else [report["first"]]
-    assert shown
-    for text in shown:
+    texts = report["displayed"] if display == "form" else [report["first"]]
+    assert texts
+    for text in texts:
         assert "Delete Article?" in text
         assert "article_id" in text
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from calling import add, at_hand, call
-from lifecycle import SRC, bytes_of, commit, start, uncommitted
+from calling import add, call, uv_settings
+from lifecycle import SRC, bytes_of, commit, list_own_changes, start, uncommitted
 from support import clone_template, git
 
 from copier_fastmcp.tools_answer import get_tool_name, list_tools
@@ -29,7 +29,7 @@ def test_in_one_line(mine: Path) -> None:
         "--param",
         'reason?::Why "it" goes {now}: \\n.',
     ]
-    more = [
+    options = [
         "--confirm",
         "Archive note {note_id}?",
         "--title",
@@ -37,17 +37,15 @@ def test_in_one_line(mine: Path) -> None:
         "--module",
         "shelf",
     ]
-    done = add(mine, "archive_note", *words, *more)
+    done = add(mine, "archive_note", *words, *options)
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("copier-fastmcp: ")
     assert "may run: migration" in done.stderr
     assert "hooks/polish.py" in done.stderr, "what runs is named"
     assert done.stderr.count("\n") == 1
     new = {SRC + "tools/shelf/archive_note.py", "tests/tools/test_archive_note.py"}
-    others = {
-        name for name in uncommitted(mine) if not name.startswith("docs/adr/policy/")
-    }
-    assert others - {SRC + "tools/shelf/__init__.py"} == ADDED | new
+    other_files = list_own_changes(mine)
+    assert other_files - {SRC + "tools/shelf/__init__.py"} == ADDED | new
     text = (mine / SRC / "tools/shelf/archive_note.py").read_text()
     assert text in done.stdout
     assert "destructiveHint=true idempotentHint=true openWorldHint=true" in done.stdout
@@ -64,32 +62,35 @@ def test_in_one_line(mine: Path) -> None:
     commit(mine)
     done = add(mine, "count_notes", "--json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["tool"], told["file"]) == ("count_notes", SRC + "tools/count_notes.py")
-    assert told["pinned"]["hints"]["readOnlyHint"] is True
-    assert set(told["changed"]) == uncommitted(mine)
+    report = json.loads(done.stdout)
+    assert (report["tool"], report["file"]) == (
+        "count_notes",
+        SRC + "tools/count_notes.py",
+    )
+    assert report["pinned"]["hints"]["readOnlyHint"] is True
+    assert set(report["changed"]) == uncommitted(mine)
     answers = yaml.safe_load((mine / ".copier-answers.yml").read_text())
     assert answers["tools"][3] == "count_notes"
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("said", "kept"),
+    ("entry", "expected"),
     [
         ("shelve_note=put", {"name": "shelve_note", "behavior": "put"}),
         pytest.param("archive_note_", "archive_note_", marks=pytest.mark.nightly),
     ],
 )
-def test_a_name_as_in_the_answers(mine: Path, said: str, kept: object) -> None:
-    done = add(mine, said)
+def test_a_name_as_in_the_answers(mine: Path, entry: str, expected: object) -> None:
+    done = add(mine, entry)
     assert done.returncode == 0, done.stderr
-    assert (mine / SRC / f"tools/{said.partition('=')[0]}.py").exists()
+    assert (mine / SRC / f"tools/{entry.partition('=')[0]}.py").exists()
     answers = yaml.safe_load((mine / ".copier-answers.yml").read_text())
-    assert answers["tools"][-1] == kept
+    assert answers["tools"][-1] == expected
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("words", "message"),
     [
         (["shelve_note"], "unknown verb; add =put or =read"),
         (["get_note"], '"get_note": named twice'),
@@ -110,14 +111,14 @@ def test_a_name_as_in_the_answers(mine: Path, said: str, kept: object) -> None:
     ],
 )
 def test_a_mistake_is_one_line_and_changes_nothing(
-    started: Path, words: list[str], why: str
+    started: Path, words: list[str], message: str
 ) -> None:
     before = bytes_of(started)
     done = add(started, *words)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("copier-fastmcp: ")
     assert done.stderr.count("\n") == 1
-    assert why in done.stderr
+    assert message in done.stderr
     assert bytes_of(started) == before
 
 
@@ -144,18 +145,18 @@ def test_other_work_is_no_obstacle_and_stays(started: Path, tmp_path: Path) -> N
     """In a folder of a larger repository, with changes in it and next to it, some of them staged."""
     mine = shutil.copytree(started, tmp_path / "all/servers/notes")
     shutil.rmtree(mine / ".git")
-    other = tmp_path / "all/other.txt"
-    other.write_text("theirs\n")
+    other_file = tmp_path / "all/other.txt"
+    other_file.write_text("theirs\n")
     git(tmp_path / "all", "init", "--quiet")
     commit(tmp_path / "all")
-    other.write_text("theirs, changed\n")
+    other_file.write_text("theirs, changed\n")
     (mine / "README.md").write_text("mine\n")
     (mine / "new.txt").write_text("mine\n")
     git(mine, "add", "README.md")
     done = add(mine, "archive_note")
     assert done.returncode == 0, done.stderr
     assert (mine / SRC / "tools/archive_note.py").exists()
-    assert other.read_text() == "theirs, changed\n"
+    assert other_file.read_text() == "theirs, changed\n"
     assert (mine / "README.md").read_text() == "mine\n"
     assert (mine / "new.txt").read_text() == "mine\n"
     assert git(mine, "diff", "--cached", "--name-only") == "servers/notes/README.md\n"
@@ -175,8 +176,8 @@ def test_tools_of_an_answers_file_become_a_branch(mine: Path, tmp_path: Path) ->
     assert {SRC + "tools/count_notes.py", SRC + "tools/shelve_note.py", *ADDED} <= {
         *names
     }
-    again = add(mine, "--from", str(file))
-    assert "the branch add-tools is there; merge it or delete it" in again.stderr
+    second = add(mine, "--from", str(file))
+    assert "the branch add-tools is there; merge it or delete it" in second.stderr
     git(mine, "merge", "--quiet", "add-tools")
     last = add(mine, "--from", str(file))
     assert (last.returncode, last.stdout) == (1, "")
@@ -213,7 +214,7 @@ def test_what_fails_after_writing_is_undone(mine: Path) -> None:
 
 def test_no_code_runs_unless_somebody_says_so(mine: Path) -> None:
     before = bytes_of(mine)
-    done = call(mine, "add", "archive_note", **at_hand(mine))
+    done = call(mine, "add", "archive_note", **uv_settings(mine))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert " at v1.0.0 (" in done.stderr
     assert "hooks/polish.py" in done.stderr
@@ -224,15 +225,15 @@ def test_no_code_runs_unless_somebody_says_so(mine: Path) -> None:
 @pytest.mark.nightly
 def test_a_template_that_copiers_own_settings_trust(mine: Path, tmp_path: Path) -> None:
     source = yaml.safe_load((mine / ".copier-answers.yml").read_text())["_src_path"]
-    kept = tmp_path / "settings.yml"
-    kept.write_text(yaml.safe_dump({"trust": [source]}))
-    settings = {"COPIER_SETTINGS_PATH": str(kept)}
-    done = call(mine, "add", "archive_note", **at_hand(mine), **settings)
+    settings_file = tmp_path / "settings.yml"
+    settings_file.write_text(yaml.safe_dump({"trust": [source]}))
+    settings = {"COPIER_SETTINGS_PATH": str(settings_file)}
+    done = call(mine, "add", "archive_note", **uv_settings(mine), **settings)
     assert done.returncode == 0, done.stderr
     assert "hooks/polish.py" in done.stderr, "what runs is named here, too"
-    kept.write_text("trust: [1")
+    settings_file.write_text("trust: [1")
     commit(mine)
-    broken = call(mine, "add", "archive_notes", **at_hand(mine), **settings)
+    broken = call(mine, "add", "archive_notes", **uv_settings(mine), **settings)
     assert (broken.returncode, broken.stdout, broken.stderr.count("\n")) == (2, "", 1)
 
 

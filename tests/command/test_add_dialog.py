@@ -6,7 +6,7 @@ from pathlib import Path
 
 import forked
 import pytest
-from calling import at_hand, environment, interruptible
+from calling import environment, interruptible, uv_settings
 from lifecycle import SRC, bytes_of, uncommitted
 from support import nightly_but
 
@@ -47,8 +47,8 @@ def terminal(
 ) -> tuple[int, str]:
     """Walk `add` in a terminal; its exit code and all that was on the screen."""
     pexpect = pytest.importorskip("pexpect")
-    calm = environment(**at_hand(project), PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm")
-    calm |= forked.handing_on()
+    calm = environment(**uv_settings(project), PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm")
+    calm |= forked.fork_variables()
     child = pexpect.spawn(
         sys.executable,
         ["-P", "-m", "copier_fastmcp", "add", "--trust"],

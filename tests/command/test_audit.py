@@ -36,7 +36,7 @@ def log(tmp_path: Path) -> Path:
 @pytest.fixture
 def check(tmp_path: Path) -> Check:
     """Run `audit` where no project is."""
-    return lambda *words, **more: call(tmp_path, "audit", *words, **more)
+    return lambda *words, **settings: call(tmp_path, "audit", *words, **settings)
 
 
 def command(which: str, log: Path, *words: str) -> str:
@@ -46,10 +46,10 @@ def command(which: str, log: Path, *words: str) -> str:
 
 def findings(done: "subprocess.CompletedProcess[str]") -> Findings:
     """The findings of `--json`."""
-    return [(each["rule"], each["tool"]) for each in json.loads(done.stdout)]
+    return [(finding["rule"], finding["tool"]) for finding in json.loads(done.stdout)]
 
 
-def planted(rows: list[tuple[str, dict[str, Any]]]) -> Findings:
+def list_planted(rows: list[tuple[str, dict[str, Any]]]) -> Findings:
     """What has to be found; tools of one name are one finding."""
     return list(dict.fromkeys((rule, tool["name"]) for rule, tool in rows))
 
@@ -59,7 +59,7 @@ def requests(log: Path) -> set[str]:
 
 
 @contextmanager
-def over_http(which: str, log: Path) -> Iterator[str]:
+def serve_http(which: str, log: Path) -> Iterator[str]:
     """A foreign server at an address of its own."""
     with free_port() as port:
         words = [SERVER, which, str(log), "--http", str(port)]
@@ -78,32 +78,32 @@ def test_over_stdio_in_both_eras(
     good = check("--server", command("good", log, *words), "--json")
     assert (good.returncode, good.stdout, good.stderr) == (0, "[]\n", "")
     bad = check("--server", command("bad", log, *words), "--json")
-    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(planted(PLANTED)))
+    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(list_planted(PLANTED)))
     assert requests(log) == {f"{era} tools/list"}
 
 
 def test_over_http(log: Path, check: Check) -> None:
-    with over_http("good", log) as url:
+    with serve_http("good", log) as url:
         good = check("--url", url, "--json")
-    with over_http("bad", log) as url:
+    with serve_http("bad", log) as url:
         bad = check("--url", url, "--json")
     assert (good.returncode, good.stdout, good.stderr) == (0, "[]\n", "")
-    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(planted(PLANTED)))
+    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(list_planted(PLANTED)))
     assert requests(log) == {"2026-07-28 tools/list"}
 
 
 def test_it_reads_the_wire_and_not_a_model_of_it(log: Path, check: Check) -> None:
     done = check("--server", command("raw", log), "--json")
-    assert (done.returncode, findings(done)) == (1, planted(RAW))
+    assert (done.returncode, findings(done)) == (1, list_planted(RAW))
     assert "raw tools/list" in requests(log)
     assert "raw tools/call" not in requests(log)
 
 
 def test_for_people(log: Path, check: Check) -> None:
     good = check("--server", command("good", log))
-    asked, counted = good.stdout.splitlines()
+    question, counted = good.stdout.splitlines()
     assert (good.returncode, counted) == (0, "10 tools checked, 0 findings, 1 question")
-    assert asked.startswith("? delete_queue_report: readOnlyHint: ")
+    assert question.startswith("? delete_queue_report: readOnlyHint: ")
     bad = check("--server", command("bad", log))
     last = bad.stdout.splitlines()[-1]
     rows = len(PLANTED) - 1  # two tools of one name are one row
@@ -119,10 +119,13 @@ def test_for_code_scanning(log: Path, check: Check) -> None:
     (run,) = sarif["runs"]
     driver = run["tool"]["driver"]
     assert driver["name"]
-    known = {rule["id"] for rule in driver["rules"] if rule["shortDescription"]["text"]}
-    assert len(known) == len(driver["rules"])
+    rule_ids = set()
+    for rule in driver["rules"]:
+        if rule["shortDescription"]["text"]:
+            rule_ids.add(rule["id"])
+    assert len(rule_ids) == len(driver["rules"])
     for result in run["results"]:
-        assert result["ruleId"] in known
+        assert result["ruleId"] in rule_ids
         assert result["level"] in {"none", "note", "warning", "error"}
         assert result["message"]["text"]
         for place in result["locations"]:
@@ -145,7 +148,7 @@ def test_a_directory_asks_its_own_rules(
         "description-present", "text-clean", "name-valid", "one-action", "name-unique",
         "overwrite-is-destructive", "text-commands",
     }  # fmt: skip
-    own = {
+    directory_rules = {
         "anthropic": {"title-not-name", "applicable-hint", "free-path-named"},
         "openai": {
             *("parameters-described", "directory-hints", "verb-reads", "output-schema"),
@@ -155,7 +158,7 @@ def test_a_directory_asks_its_own_rules(
     tools = json.dumps([tool for _, tool in (*PLANTED, *DIRECTORIES)])
     done = check("--file", "-", "--json", "--directory", directory, stdin=tools)
     assert done.returncode == 1
-    assert {rule for rule, _ in findings(done)} == everybody | own
+    assert {rule for rule, _ in findings(done)} == everybody | directory_rules
     run = shlex.join(forked.python(["-m", "notes_mcp", "run"]))
     environ = {"PYTHONPATH": str(started / "src"), "NOTES_MCP_METADATA": "none"}
     words = ("--directory", directory)
@@ -235,7 +238,7 @@ def test_of_a_file(
     bad = check(
         "--file", "-", "--json", stdin=json.dumps(shape([tool for _, tool in PLANTED]))
     )
-    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(planted(PLANTED)))
+    assert (bad.returncode, sorted(findings(bad))) == (1, sorted(list_planted(PLANTED)))
 
 
 @pytest.mark.parametrize("text", ["", "{", "1", '{"tools": 1}', '["get_note"]', "\x80"])
@@ -251,7 +254,7 @@ def test_a_file_without_tools_is_one_line(
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("words", "message"),
     [
         (
             ["--server", "x", "--url", "y"],
@@ -264,12 +267,12 @@ def test_a_file_without_tools_is_one_line(
         ),
     ],
 )
-def test_two_at_once_are_refused(words: list[str], why: str, check: Check) -> None:
+def test_two_at_once_are_refused(words: list[str], message: str, check: Check) -> None:
     done = check(*words)
     assert (done.returncode, done.stdout, done.stderr) == (
         1,
         "",
-        f"copier-fastmcp: {why}\n",
+        f"copier-fastmcp: {message}\n",
     )
 
 

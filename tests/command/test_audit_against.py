@@ -48,11 +48,13 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return old, new
 
 
-def labeled(done: "subprocess.CompletedProcess[str]") -> list[tuple[str, str, str]]:
-    """The labeled changes of `--json`, sorted."""
-    rows = [
-        (row["tool"], row["label"], row["change"]) for row in json.loads(done.stdout)
-    ]
+def list_changes(
+    done: "subprocess.CompletedProcess[str]",
+) -> list[tuple[str, str, str]]:
+    """List the labeled changes of `--json`, sorted."""
+    rows = []
+    for row in json.loads(done.stdout):
+        rows.append((row["tool"], row["label"], row["change"]))
     return sorted(row for row in rows if row[1])
 
 
@@ -60,11 +62,13 @@ def test_two_files(files: tuple[Path, Path], tmp_path: Path) -> None:
     old, new = files
     done = call(tmp_path, "audit", "--file", new, "--against", old, "--json")
     assert (done.returncode, done.stderr) == (1, "")
-    assert labeled(done) == LABELED
+    assert list_changes(done) == LABELED
     back = call(tmp_path, "audit", "--file", old, "--against", new, "--json")
-    assert ("delete_note", "RELAXED", "destructiveHint false -> true") not in labeled(
-        back
-    )
+    assert (
+        "delete_note",
+        "RELAXED",
+        "destructiveHint false -> true",
+    ) not in list_changes(back)
 
 
 def test_the_loud_changes_come_first_for_people(
@@ -100,7 +104,7 @@ def test_a_command_against_a_command_and_a_file(tmp_path: Path) -> None:
     old = tmp_path / "old.json"
     old.write_text(json.dumps([*GOOD, tool("get_more", READ)]))
     done = call(tmp_path, "audit", "--server", command, "--against", old, "--json")
-    assert labeled(done) == [("get_more", "BREAKING", "is gone")]
+    assert list_changes(done) == [("get_more", "BREAKING", "is gone")]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a script with a mode")
@@ -133,7 +137,7 @@ def test_a_lock_against_a_lock_keeps_what_no_wire_shows(
     folder, old = project
     word, stdin = ("-", old.read_text("utf-8")) if from_stdin else (str(old), "")
     done = call(folder, "audit", "--against", word, "--json", stdin=stdin)
-    assert labeled(done) == [("delete_note", "RELAXED", "gate lost")]
+    assert list_changes(done) == [("delete_note", "RELAXED", "gate lost")]
 
 
 def test_a_lock_against_a_list_compares_what_the_wire_shows(
@@ -149,7 +153,7 @@ def test_a_lock_against_a_list_compares_what_the_wire_shows(
 
 
 @pytest.mark.parametrize(
-    ("old", "code", "why"),
+    ("old", "code", "message"),
     [
         ("none.json", 2, "none.json is not there"),
         ("http://127.0.0.1:9/mcp", 2, "could not check http://127.0.0.1:9/mcp: "),
@@ -159,7 +163,7 @@ def test_a_lock_against_a_list_compares_what_the_wire_shows(
     ],
 )
 def test_what_cannot_be_compared_is_one_line(
-    old: str, code: int, why: str, tmp_path: Path
+    old: str, code: int, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "new.json").write_text("[]")
     (tmp_path / "text.txt").write_text("a text")
@@ -167,11 +171,11 @@ def test_what_cannot_be_compared_is_one_line(
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1), (
         done.stderr
     )
-    assert why in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("words", "message"),
     [
         (["--clients"], "--against and --clients"),
         (["--sarif"], "--against and --sarif"),
@@ -183,13 +187,13 @@ def test_what_cannot_be_compared_is_one_line(
     ],
 )
 def test_what_does_not_go_with_a_comparison(
-    words: list[str], why: str, tmp_path: Path
+    words: list[str], message: str, tmp_path: Path
 ) -> None:
     done = call(tmp_path, "audit", "--file", "a.json", "--against", "old.json", *words)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), (
         done.stderr
     )
-    assert why in done.stderr
+    assert message in done.stderr
 
 
 SOURCE = '''from fastmcp import FastMCP
@@ -225,8 +229,8 @@ def test_the_patch_applies_and_nothing_is_written(tmp_path: Path) -> None:
         ["git", "-C", folder, "apply", "-"], input=done.stdout, text=True, check=True
     )
     assert "readOnlyHint" in (folder / "server.py").read_text("utf-8")
-    again = call(folder, "audit", "--patch")
-    assert (again.returncode, again.stdout) == (0, "")
+    second = call(folder, "audit", "--patch")
+    assert (second.returncode, second.stdout) == (0, "")
 
 
 def test_the_patch_names_served_tools_that_the_source_does_not_show(

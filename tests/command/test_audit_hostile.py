@@ -30,10 +30,10 @@ BODIES = {
 class Hostile(BaseHTTPRequestHandler):
     """Answers every request with too much."""
 
-    way: str
+    kind: str
 
     def do_POST(self) -> None:
-        headers, body, _ = BODIES[self.way]
+        headers, body, _ = BODIES[self.kind]
         self.send_response(200)
         for name, value in {"content-type": "application/json", **headers}.items():
             self.send_header(name, value)
@@ -51,7 +51,7 @@ class Hostile(BaseHTTPRequestHandler):
 @pytest.fixture(params=BODIES)
 def hostile(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
     """Its address, and what is said of it."""
-    handler = type("Handler", (Hostile,), {"way": request.param})
+    handler = type("Handler", (Hostile,), {"kind": request.param})
     with HTTPServer(("127.0.0.1", 0), handler) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}/mcp", BODIES[request.param][2]
@@ -59,8 +59,8 @@ def hostile(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
 
 
 def test_an_answer_that_is_too_large_is_not_read(hostile: tuple[str, str]) -> None:
-    url, why = hostile
-    with pytest.raises(UnableError, match=why):
+    url, message = hostile
+    with pytest.raises(UnableError, match=message):
         fetch_tools(None, url, {}, 10)
 
 

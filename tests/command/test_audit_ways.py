@@ -18,7 +18,7 @@ from copier_fastmcp.auditing.clients import CLIENTS, list_decisions
 from copier_fastmcp_engine.testing import lock
 from copier_fastmcp_engine.testing.rules import Tool
 
-BAD = [each for _, each in PLANTED]
+BAD = [definition for _, definition in PLANTED]
 SECRET = "s3cr3t"
 
 
@@ -57,9 +57,9 @@ class Endless(BaseHTTPRequestHandler):
                 "nextCursor": following,
             },
         }
-        known = message["method"] in answers
-        wrong = {"error": {"code": -32601, "message": "unknown"}}
-        result = {"result": answers[message["method"]]} if known else wrong
+        is_known = message["method"] in answers
+        error = {"error": {"code": -32601, "message": "unknown"}}
+        result = {"result": answers[message["method"]]} if is_known else error
         body = json.dumps({"jsonrpc": "2.0", "id": message["id"], **result}).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")
@@ -101,12 +101,14 @@ def test_what_never_ends_is_one_line_and_headers_arrive(
     )
     assert reason[server.cursors] in done.stderr
     assert SECRET not in done.stderr
-    assert {each.get("x-team") for each in server.heard} == {"a: b"}
-    assert {each.get("authorization") for each in server.heard} == {f"Bearer {SECRET}"}
+    assert {headers.get("x-team") for headers in server.heard} == {"a: b"}
+    assert {headers.get("authorization") for headers in server.heard} == {
+        f"Bearer {SECRET}"
+    }
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("words", "message"),
     [
         (["--server", "x", "--header", "A: b"], "--header and --token go with --url"),
         (["--token", "x"], "--header and --token go with --url"),
@@ -129,13 +131,13 @@ def test_what_never_ends_is_one_line_and_headers_arrive(
     ],
 )
 def test_what_does_not_go_together_is_refused(
-    words: list[str], why: str, tmp_path: Path
+    words: list[str], message: str, tmp_path: Path
 ) -> None:
     done = call(tmp_path, "audit", *words)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), (
         done.stderr
     )
-    assert why in done.stderr
+    assert message in done.stderr
 
 
 def test_an_address_is_never_a_script(tmp_path: Path) -> None:
@@ -149,14 +151,20 @@ def test_an_address_is_never_a_script(tmp_path: Path) -> None:
 def test_in_a_pipe_a_finding_is_a_line_and_none_is_cut(
     listed: Path, tmp_path: Path
 ) -> None:
-    found = json.loads(call(tmp_path, "audit", "--file", listed, "--json").stdout)
+    findings = json.loads(call(tmp_path, "audit", "--file", listed, "--json").stdout)
     done = call(tmp_path, "audit", "--file", listed, COLUMNS="40")
-    lines = done.stdout.splitlines()[: len(found)]
-    whole = {(one["tool"], one["message"], one["mend"]) for one in found}
-    assert {(line.split("\t")[0], *line.split("\t")[2:]) for line in lines} == {
-        tuple(" ".join(part.split()) for part in one) for one in whole
-    }
-    assert all(one["mend"] in done.stdout for one in found)
+    lines = done.stdout.splitlines()[: len(findings)]
+    whole = set()
+    for finding in findings:
+        whole.add((finding["tool"], finding["message"], finding["mend"]))
+    rows = set()
+    for line in lines:
+        rows.add((line.split("\t")[0], *line.split("\t")[2:]))
+    cells = set()
+    for finding in whole:
+        cells.add(tuple(" ".join(part.split()) for part in finding))
+    assert rows == cells
+    assert all(finding["mend"] in done.stdout for finding in findings)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminal")
@@ -174,9 +182,14 @@ def test_in_a_terminal_the_table_fits(
         "dimensions": (40, columns),
         "env": environment(COLUMNS="", TERM="dumb"),
     }
-    shown = pexpect.spawn(sys.executable, words, encoding="utf-8", cwd=tmp_path, **size)  # type: ignore[no-untyped-call]
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.read())  # type: ignore[no-untyped-call]
-    drawn = [len(line) for line in text.splitlines() if line[:1] in "┏┃┡│├└"]
+    process = pexpect.spawn(
+        sys.executable, words, encoding="utf-8", cwd=tmp_path, **size
+    )  # type: ignore[no-untyped-call]
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", process.read())  # type: ignore[no-untyped-call]
+    drawn = []
+    for line in text.splitlines():
+        if line[:1] in "┏┃┡│├└":
+            drawn.append(len(line))
     assert drawn
     assert max(drawn) <= columns
 
@@ -192,54 +205,56 @@ def test_several_files_are_several_servers(tmp_path: Path) -> None:
     )
     for name in ("one", "two"):
         (tmp_path / f"{name}.json").write_text(json.dumps([tool("delete_note", READ)]))
-    found = json.loads(call(tmp_path, "audit", *words, "--json").stdout)
-    assert {one["server"] for one in found} == {"one", "two"}
+    findings = json.loads(call(tmp_path, "audit", *words, "--json").stdout)
+    assert {entry["server"] for entry in findings} == {"one", "two"}
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/one.json").write_text(
         json.dumps([tool("delete_note", READ)], indent=1)
     )
     named = ("--file", "one.json", "--file", "sub/one.json", "--sarif")
     results = json.loads(call(tmp_path, "audit", *named).stdout)["runs"][0]["results"]
-    places = [each["locations"][0]["physicalLocation"] for each in results]
-    found = {
-        (one["artifactLocation"]["uri"], one["region"]["startLine"]) for one in places
-    }
-    assert found == {("one.json", 1), ("sub/one.json", 3)}
+    places = [result["locations"][0]["physicalLocation"] for result in results]
+    findings = set()
+    for entry in places:
+        findings.add((entry["artifactLocation"]["uri"], entry["region"]["startLine"]))
+    assert findings == {("one.json", 1), ("sub/one.json", 3)}
 
 
 def test_a_baseline_leaves_what_is_new(listed: Path, tmp_path: Path) -> None:
-    known = tmp_path / "known.json"
-    known.write_text(call(tmp_path, "audit", "--file", listed, "--json").stdout)
-    words = ("--file", listed, "--baseline", known)
+    baseline = tmp_path / "known.json"
+    baseline.write_text(call(tmp_path, "audit", "--file", listed, "--json").stdout)
+    words = ("--file", listed, "--baseline", baseline)
     assert call(tmp_path, "audit", *words).returncode == 0
     worse = tool(
         "delete_user", READ | {"destructiveHint": False, "idempotentHint": True}
     )
     worse["description"] = "Delete a user."
-    listed.write_text(
-        json.dumps([each for each in BAD if each["name"] != "delete_user"] + [worse])
-    )
+    remaining = []
+    for definition in BAD:
+        if definition["name"] != "delete_user":
+            remaining.append(definition)
+    listed.write_text(json.dumps([*remaining, worse]))
     done = call(tmp_path, "audit", *words, "--json")
-    (one,) = json.loads(done.stdout)
-    assert (done.returncode, one["tool"], one["hint"]) == (
+    (finding,) = json.loads(done.stdout)
+    assert (done.returncode, finding["tool"], finding["hint"]) == (
         1,
         "delete_user",
         "destructiveHint",
     )
-    known.write_text("{")
+    baseline.write_text("{")
     done = call(tmp_path, "audit", *words)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "audit --json > known.json" in done.stderr
 
 
 def test_a_snapshot_names_what_changed_and_loud_first(tmp_path: Path) -> None:
-    listed, kept = tmp_path / "tools.json", tmp_path / "tools.lock"
+    listed, snapshot = tmp_path / "tools.json", tmp_path / "tools.lock"
     before = tool("delete_note", WRITE, "", "note_id", description="Delete a note.")
     listed.write_text(json.dumps([before]))
-    words = ("audit", "--file", listed, "--snapshot", kept)
+    words = ("audit", "--file", listed, "--snapshot", snapshot)
     first = call(tmp_path, *words)
-    assert f"1 definitions are in {kept}" in first.stderr
-    text = kept.read_text()
+    assert f"1 definitions are in {snapshot}" in first.stderr
+    text = snapshot.read_text()
     assert call(tmp_path, *words).stderr == ""
     after: dict[str, Any] = tool(
         "delete_note", WRITE | {"destructiveHint": False}, "", "note_id"
@@ -253,8 +268,8 @@ def test_a_snapshot_names_what_changed_and_loud_first(tmp_path: Path) -> None:
     assert "delete_note: RELAXED: destructiveHint true -> false" in lines[0]
     assert any("description" in line and "without asking" in line for line in lines)
     assert any("input.force is new" in line for line in lines)
-    assert kept.read_text() == text, "only a person takes a change over"
-    kept.write_text("{}")
+    assert snapshot.read_text() == text, "only a person takes a change over"
+    snapshot.write_text("{}")
     done = call(tmp_path, *words)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "delete it, and the next audit writes it anew" in done.stderr
@@ -278,9 +293,13 @@ ROWS = [
 
 @pytest.mark.parametrize(("hints", "row"), ROWS)
 def test_what_clients_do(hints: dict[str, Any], row: str) -> None:
-    shown = [what.replace(" each time", "+") for what in list_decisions(hints).values()]
-    assert shown == row.split()
-    assert all(client.source and client.rule for client in CLIENTS)
+    decisions = []
+    for what in list_decisions(hints).values():
+        decisions.append(what.replace(" each time", "+"))
+    assert decisions == row.split()
+    for client in CLIENTS:
+        assert client.source, client
+        assert client.rule, client
 
 
 def test_the_table_of_clients_also_of_a_project(started: Path, tmp_path: Path) -> None:
@@ -290,12 +309,11 @@ def test_the_table_of_clients_also_of_a_project(started: Path, tmp_path: Path) -
     assert rows["delete_note"] == list_decisions(WRITE)
     path = tmp_path / "tools.json"
     path.write_text(json.dumps([*GOOD, {"name": "odd", "annotations": "none"}]))
-    shown = call(tmp_path, "audit", "--clients", "--file", path).stdout
-    assert all(
-        f"{client.name}: {client.rule} ({client.source})" in shown for client in CLIENTS
-    )
-    assert "odd\task each time" in shown
-    assert shown.startswith("Tool\tChatGPT\t")
+    output = call(tmp_path, "audit", "--clients", "--file", path).stdout
+    for client in CLIENTS:
+        assert f"{client.name}: {client.rule} ({client.source})" in output, client
+    assert "odd\task each time" in output
+    assert output.startswith("Tool\tChatGPT\t")
 
 
 def test_the_signals_of_one_tool(listed: Path, tmp_path: Path) -> None:
@@ -308,9 +326,9 @@ def test_the_signals_of_one_tool(listed: Path, tmp_path: Path) -> None:
         ).stdout
     )
     assert row["signals"]
-    wrong = call(tmp_path, "audit", "--file", listed, "--explain", "nothing")
-    assert (wrong.returncode, wrong.stderr.count("\n")) == (1, 1)
-    assert "'nothing' is not a tool of this server" in wrong.stderr
+    failure = call(tmp_path, "audit", "--file", listed, "--explain", "nothing")
+    assert (failure.returncode, failure.stderr.count("\n")) == (1, 1)
+    assert "'nothing' is not a tool of this server" in failure.stderr
 
 
 def test_a_command_that_is_quoted(tmp_path: Path) -> None:

@@ -19,13 +19,16 @@ def test_help_names_every_verb_and_every_verb_helps(tmp_path: Path) -> None:
     for verb, text in cli.VERBS.items():
         assert f"  {verb}" in page.stdout
         assert text in page.stdout
-        own = call(tmp_path, verb, "--help", COLUMNS="200")
-        assert (own.returncode, own.stderr) == (0, "")
-        assert own.stdout.startswith(f"Usage: copier-fastmcp {verb}")
-        assert "--json: " in own.stdout
-        assert "Exit codes: 0 done or clean" in own.stdout
-        assert "--no-" not in own.stdout
-        rows = [line for line in own.stdout.splitlines() if line.startswith("  ")]
+        result = call(tmp_path, verb, "--help", COLUMNS="200")
+        assert (result.returncode, result.stderr) == (0, "")
+        assert result.stdout.startswith(f"Usage: copier-fastmcp {verb}")
+        assert "--json: " in result.stdout
+        assert "Exit codes: 0 done or clean" in result.stdout
+        assert "--no-" not in result.stdout
+        rows = []
+        for line in result.stdout.splitlines():
+            if line.startswith("  "):
+                rows.append(line)
         assert [row for row in rows if ": " not in row] == [], (
             "each word says what it does"
         )
@@ -71,7 +74,7 @@ def test_help_is_there_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("words", "message"),
     [
         (["juggle"], "'juggle' is not a verb; the verbs are new, import, "),
         (
@@ -86,14 +89,14 @@ def test_help_is_there_at_once() -> None:
     ],
 )
 def test_what_is_not_understood_is_one_line(
-    words: list[str], why: str, tmp_path: Path
+    words: list[str], message: str, tmp_path: Path
 ) -> None:
     done = call(tmp_path, *words)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), (
         done.stderr
     )
     assert done.stderr.startswith("copier-fastmcp: ")
-    assert why in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -105,15 +105,15 @@ def test_edited_and_missing_policy_files_are_listed(mine: Path) -> None:
     )
     assert unknown.startswith("unknown: the template has no such file; move it")
     assert last.startswith("8 policy files differ from ")
-    told = json.loads(call(mine, "drift", "--json").stdout)
-    assert [f"{name}: {state}" for name, state in told["files"].items()] == expected
-    assert told["version"] == "v1.0.0"
+    report = json.loads(call(mine, "drift", "--json").stdout)
+    assert [f"{name}: {state}" for name, state in report["files"].items()] == expected
+    assert report["version"] == "v1.0.0"
     assert call(mine, "restore", "scripts/check", "--force").returncode == 0
     assert (mine / "scripts/check").stat().st_mode & 0o100
 
 
 @pytest.mark.parametrize(
-    ("answers", "why"),
+    ("answers", "message"),
     [
         (None, ".copier-answers.yml is not in "),
         ("FOLDER", "Is a directory"),
@@ -136,7 +136,7 @@ def test_edited_and_missing_policy_files_are_listed(mine: Path) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_never_called_clean(
-    mine: Path, first: Path, answers: str | None, why: str
+    mine: Path, first: Path, answers: str | None, message: str
 ) -> None:
     path = mine / ".copier-answers.yml"
     if answers is None:
@@ -151,7 +151,7 @@ def test_what_cannot_be_compared_is_never_called_clean(
     assert done.stderr.startswith(
         "copier-fastmcp: could not compare with the template: "
     )
-    assert why in done.stderr
+    assert message in done.stderr
 
 
 def test_a_missing_part_of_the_policy_is_listed_not_stumbled_over(mine: Path) -> None:
@@ -178,9 +178,9 @@ def test_a_template_that_moved_is_named(
     assert call(mine, "drift").returncode == 2
     done = call(mine, "drift", "--template", moved)
     assert (done.returncode, done.stdout) == (0, f"{SAME}{moved} at v1.0.0\n")
-    wrong = call(mine, "drift", "--template", "moved")
-    assert wrong.returncode == 2
-    assert "--template moved is relative, so it could be any folder" in wrong.stderr
+    failure = call(mine, "drift", "--template", "moved")
+    assert failure.returncode == 2
+    assert "--template moved is relative, so it could be any folder" in failure.stderr
 
 
 def test_every_policy_file_is_compared(mine: Path) -> None:
@@ -206,16 +206,15 @@ def test_what_answers_and_files_say_differently_is_told(mine: Path) -> None:
     (tools / "shelve_note.py").write_text(
         (tools / "get_note.py").read_text().replace("get_", "shelve_")
     )
-    kept = mine / ".copier-answers.yml"
-    known = yaml.safe_load(kept.read_text())
-    names = [name for name in known["tools"] if name != "search_notes"]
-    new = [
-        {"name": "get_note", "behavior": "delete"} if n == "get_note" else n
-        for n in names
-    ]
-    kept.write_text(yaml.safe_dump(known | {"tools": new}))
+    answers_file = mine / ".copier-answers.yml"
+    answers = yaml.safe_load(answers_file.read_text())
+    names = [name for name in answers["tools"] if name != "search_notes"]
+    new = []
+    for n in names:
+        new.append({"name": "get_note", "behavior": "delete"} if n == "get_note" else n)
+    answers_file.write_text(yaml.safe_dump(answers | {"tools": new}))
     done = call(mine, "drift")
-    clash, gone, *others = done.stdout.splitlines()
-    assert not [line for line in others if "shelve_note" in line]
-    assert "copier-fastmcp remove search_notes" in gone
+    clash, missing, *remainder = done.stdout.splitlines()
+    assert not [line for line in remainder if "shelve_note" in line]
+    assert "copier-fastmcp remove search_notes" in missing
     assert clash.startswith("get_note: its answers say delete, its file says read; ")

@@ -111,15 +111,19 @@ def test_a_rule_explains_itself(tmp_path: Path) -> None:
     assert '"rule": "verb-writes"' in waive
     rule = json.loads(call(tmp_path, "explain", "verb-writes", "--json").stdout)
     assert rule["id"] == "verb-writes"
-    wrong = call(tmp_path, "explain", "verb-write")
-    assert (wrong.returncode, wrong.stdout, wrong.stderr.count("\n")) == (1, "", 1)
+    failure = call(tmp_path, "explain", "verb-write")
+    assert (failure.returncode, failure.stdout, failure.stderr.count("\n")) == (
+        1,
+        "",
+        1,
+    )
     assert (
         "'verb-write' is not a rule; the rules are annotations-present, "
-        in wrong.stderr
+        in failure.stderr
     )
 
 
-def exported(project: Path) -> dict[str, Any]:
+def export(project: Path) -> dict[str, Any]:
     pinned = python(project, "tests/policy/pin.py")
     assert pinned.returncode == 0, pinned.stderr
     done = call(project, "export", "openai")
@@ -151,10 +155,11 @@ def test_the_justifications_are_true(
 ) -> None:
     project = render(template, tmp_path / "p", {"tools": TOOLS, **policy})
     overwrites = policy["profile"] in ("explicit", "narrow")
-    tools = exported(project)
-    assert tools.keys() == {
-        tool["name"] if isinstance(tool, dict) else tool for tool in TOOLS
-    }
+    tools = export(project)
+    tool_names = set()
+    for tool in TOOLS:
+        tool_names.add(tool["name"] if isinstance(tool, dict) else tool)
+    assert tools.keys() == tool_names
     for name, entry in tools.items():
         for key, hint in HINTS.items():
             sentence = entry["justifications"][key]
@@ -176,19 +181,20 @@ def test_the_justifications_are_true(
     assert tools["create_note"]["justifications"]["destructive_justification"] == (
         "It removes nothing: each call adds a new note and changes no existing one."
     )
-    destructive = {
-        name for name in tools if tools[name]["annotations"]["destructiveHint"]
-    }
+    destructive = set()
+    for name in tools:
+        if tools[name]["annotations"]["destructiveHint"]:
+            destructive.add(name)
     replaces = (
         {"update_note", "set_note", "archive_note", "put_flag"} if overwrites else set()
     )
     assert destructive == {"delete_note", "send_note"} | replaces, (
         "also where no hint says so"
     )
-    reads = {name for name in tools if tools[name]["annotations"]["readOnlyHint"]}
-    assert reads == {"search_notes", "get_note", "count_notes"}
+    read_tools = {name for name in tools if tools[name]["annotations"]["readOnlyHint"]}
+    assert read_tools == {"search_notes", "get_note", "count_notes"}
     outside = {name for name in tools if tools[name]["annotations"]["openWorldHint"]}
-    assert outside == tools.keys() - reads - {"put_flag"}, (
+    assert outside == tools.keys() - read_tools - {"put_flag"}, (
         "a read changes nothing of another's"
     )
 
@@ -221,7 +227,7 @@ def test_the_whole_form_of_the_importer(started: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "why"),
+    ("form", "message"),
     [
         ({"app_info": INFO | {"subtitle": "x" * 31}}, "the subtitle has 31 characters"),
         (
@@ -246,10 +252,10 @@ def test_the_whole_form_of_the_importer(started: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_form_that_the_importer_refuses(
-    form: object, why: str, started: Path, tmp_path: Path
+    form: object, message: str, started: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "form.yml"
     path.write_text(json.dumps(form), encoding="utf-8")
     done = call(started, "export", "openai", "--with", path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert why in done.stderr
+    assert message in done.stderr

@@ -16,9 +16,9 @@ from copier_fastmcp.updates.checkouts import OWN_CHECKS, check_command
 
 
 @pytest.fixture(scope="module")
-def made(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def projects(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of three: a clean one, one whose policy edit conflicts, one with uncommitted work."""
-    folder = tmp_path_factory.mktemp("made")
+    folder = tmp_path_factory.mktemp("projects")
     answers = {"tools": "get_note", "backend": "none"}
     for name in ("clean", "edited", "dirty"):
         project = render(repository, folder / name, answers, vcs_ref="v1.0.0")
@@ -32,12 +32,12 @@ def made(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def three(made: Path, tmp_path: Path) -> list[Path]:
+def three(projects: Path, tmp_path: Path) -> list[Path]:
     """A copy of them to write in."""
-    return [
-        shutil.copytree(made / name, tmp_path / name)
-        for name in ("clean", "edited", "dirty")
-    ]
+    copies = []
+    for name in ("clean", "edited", "dirty"):
+        copies.append(shutil.copytree(projects / name, tmp_path / name))
+    return copies
 
 
 BRANCH = "template-v2.0.0"
@@ -79,13 +79,13 @@ def test_each_outcome_and_going_on(three: list[Path], tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"fastmcp==4.1.0"', '"fastmcp>=4.1,<5"'))
     (three[1] / "CLAUDE.md").unlink()
     commit(three[1])
-    again = fleet(*three, "--ref", "v2.0.0", "--state", state)
-    assert again.returncode == 0, again.stdout
-    assert str(three[0]) not in again.stderr, "what was done is not done again"
+    second = fleet(*three, "--ref", "v2.0.0", "--state", state)
+    assert second.returncode == 0, second.stdout
+    assert str(three[0]) not in second.stderr, "what was done is not done again"
     note = "clean; v1.0.0 -> v2.0.0; 1 policy file is not as it has them: copier-fastmcp drift"
-    told = [f"{line[1]}; {line[-1]}" for line in rows(again.stdout)[:3]]
-    assert [line == note for line in told] == [False, True, False], told
-    assert again.stdout.endswith("3 projects: 3 clean, 0 up to date, 0 to look at\n")
+    notes = [f"{line[1]}; {line[-1]}" for line in rows(second.stdout)[:3]]
+    assert [line == note for line in notes] == [False, True, False], notes
+    assert second.stdout.endswith("3 projects: 3 clean, 0 up to date, 0 to look at\n")
     git(three[0], "merge", "--quiet", BRANCH)
     last = fleet(three[0], "--ref", "v2.0.0")
     assert last.stdout.endswith("1 project: 0 clean, 1 up to date, 0 to look at\n")
@@ -97,8 +97,8 @@ def test_a_check_that_fails_leaves_the_project(three: list[Path]) -> None:
     before = bytes_of(three[0])
     done = fleet(three[0], "--ref", "v2.0.0", "--check", "echo no good; exit 1")
     assert done.returncode == 1
-    why = "the check already fails before the update: echo no good; exit 1: no good"
-    assert why in " ".join(done.stdout.split())
+    message = "the check already fails before the update: echo no good; exit 1: no good"
+    assert message in " ".join(done.stdout.split())
     assert bytes_of(three[0]) == before
     assert git(three[0], "branch", "--format=%(refname:short)").strip() in (
         "main",
@@ -176,13 +176,13 @@ def test_what_is_rehearsed_is_what_will_happen(
     (three[1] / "mine.txt").write_text("mine\n")
     commit(three[1])
     git(three[1], "switch", "--quiet", "-")
-    below = [tmp_path / f"all/servers/{name}" for name in ("one", "two")]
-    for place in below:
+    nested = [tmp_path / f"all/servers/{name}" for name in ("one", "two")]
+    for place in nested:
         shutil.copytree(three[0], place, ignore=shutil.ignore_patterns(".git"))
     git(tmp_path / "all", "init", "--quiet")
     commit(tmp_path / "all")
     for words in (["--dry-run"], []):
-        done = fleet(*three, *below, "--ref", "v2.0.0", *words)
+        done = fleet(*three, *nested, "--ref", "v2.0.0", *words)
         lines = rows(done.stdout)
         outcomes = ["clean", "failed", "clean", "clean", "clean"]
         assert [line[1] for line in lines[:5]] == outcomes, done.stdout
@@ -190,21 +190,24 @@ def test_what_is_rehearsed_is_what_will_happen(
             "the branch template-v2.0.0 is there; merge it or delete it"
         )
     names = git(
-        below[0], "for-each-ref", "--format=%(refname:short)", "refs/heads/template-*"
+        nested[0], "for-each-ref", "--format=%(refname:short)", "refs/heads/template-*"
     )
     assert names.split() == [f"{BRANCH}-servers-one", f"{BRANCH}-servers-two"]
     changed = git(
         tmp_path / "all", "diff", "--name-only", "HEAD", names.split()[0]
     ).split()
     assert changed != []
-    assert all(name.startswith("servers/one/") for name in changed)
+    for name in changed:
+        assert name.startswith("servers/one/"), name
 
 
 @pytest.mark.parametrize("signal", nightly_but(["TERM"], ["INT", "TERM"]))
 def test_leaving_changes_nothing(three: list[Path], signal: str) -> None:
     before = bytes_of(three[0])
-    again = f"kill -{signal} $PPID"
-    leave = f"touch left.txt; {again}; sleep 1; {again}; sleep 1; {again}; sleep 5"
+    command = f"kill -{signal} $PPID"
+    leave = (
+        f"touch left.txt; {command}; sleep 1; {command}; sleep 1; {command}; sleep 5"
+    )
     done = fleet(*three[:2], "--ref", "v2.0.0", "--check", leave)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         130,
@@ -284,10 +287,10 @@ def test_after_a_roll_back_it_is_done_again(three: list[Path], tmp_path: Path) -
         "--no-edit",
         "HEAD",
     )
-    again = fleet(*words)
-    assert str(three[0]) in again.stderr
-    assert again.returncode == 0, again.stdout
-    assert "v1.0.0 -> v2.0.0" in again.stdout
+    second = fleet(*words)
+    assert str(three[0]) in second.stderr
+    assert second.returncode == 0, second.stdout
+    assert "v1.0.0 -> v2.0.0" in second.stdout
     assert "_commit: v2.0.0" in git(three[0], "show", f"{BRANCH}:.copier-answers.yml")
 
 
@@ -318,17 +321,17 @@ def test_the_code_of_the_template_is_named_once_and_the_report_has_next_steps(
     assert (result["project"], result["outcome"]) == (str(three[0]), "clean")
     assert edited["outcome"] == "conflict"
     report = (tmp_path / "report.md").read_text()
-    for way in (
+    for step in (
         "copier-fastmcp drift",
         "copier-fastmcp restore",
         "the guide for policy owners",
     ):
-        assert way in report
+        assert step in report
     assert "v1.0.0 -> v2.0.0" in report
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("words", "message"),
     [
         (["--state", "x", "--dry-run", "p"], "--state keeps what was done"),
         (["@/no/such/list"], "No such file"),
@@ -351,7 +354,7 @@ def test_the_code_of_the_template_is_named_once_and_the_report_has_next_steps(
         ),
     ],
 )
-def test_wrong_usage(words: list[str], why: str, tmp_path: Path) -> None:
+def test_wrong_usage(words: list[str], message: str, tmp_path: Path) -> None:
     (tmp_path / "EMPTY").touch()
     (tmp_path / "LATIN").write_bytes(b"\xe9")
     (tmp_path / "ODD").write_text(
@@ -363,7 +366,7 @@ def test_wrong_usage(words: list[str], why: str, tmp_path: Path) -> None:
         *(re.sub("EMPTY|LATIN|ODD", rf"{tmp_path}/\g<0>", word) for word in words),
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert why in done.stderr
+    assert message in done.stderr
 
 
 def test_a_comment_in_a_list_of_checkouts_may_be_indented(tmp_path: Path) -> None:

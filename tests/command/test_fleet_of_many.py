@@ -23,9 +23,9 @@ OWNED = re.compile(
 )
 
 
-def drawn(count: int) -> list[Answers]:
-    """Different answer sets, the same ones each time."""
-    found: list[Answers] = []
+def draw_answers(count: int) -> list[Answers]:
+    """Draw different answer sets, the same ones each time."""
+    samples: list[Answers] = []
 
     @seed(SEED)
     @settings(
@@ -37,15 +37,15 @@ def drawn(count: int) -> list[Answers]:
     )
     @given(answer_sets())
     def keep(answers: Answers) -> None:
-        if answers not in found:
-            found.append(answers)
+        if answers not in samples:
+            samples.append(answers)
 
     keep()
-    found.sort(key=lambda answers: len(str(answers)), reverse=True)
-    return found[:count]
+    samples.sort(key=lambda answers: len(str(answers)), reverse=True)
+    return samples[:count]
 
 
-def lived_in(project: Path, chance: random.Random) -> None:
+def edit_as_owner(project: Path, chance: random.Random) -> None:
     """What an owner may have done: edits, deletions, own files."""
     src = next((project / "src").iterdir())
     tools = sorted(
@@ -70,22 +70,26 @@ def lived_in(project: Path, chance: random.Random) -> None:
         )
 
 
-def failing(project: Path) -> set[str]:
-    """The tests of a project's own suite that fail."""
+def find_failing_tests(project: Path) -> set[str]:
+    """Find the failing tests of a project's own suite."""
     report = project / ".data/report.xml"
     done = python(
         project, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}"
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     cases = ET.parse(report).iter("testcase")
-    return {case.attrib["name"] for case in cases if case.find("failure") is not None}
+    failing_cases = set()
+    for case in cases:
+        if case.find("failure") is not None:
+            failing_cases.add(case.attrib["name"])
+    return failing_cases
 
 
 @pytest.mark.nightly
 def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
     chance = random.Random(SEED)
     projects = []
-    for number, answers in enumerate(drawn(SIZE)):
+    for number, answers in enumerate(draw_answers(SIZE)):
         project = render(
             repository, tmp_path / f"server {number}", answers, vcs_ref="v1.0.0"
         )
@@ -93,7 +97,7 @@ def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
         pinned = python(project, "tests/policy/pin.py")
         assert pinned.returncode == 0, pinned.stderr
         commit(project, "start")
-        lived_in(project, chance)
+        edit_as_owner(project, chance)
         commit(project)
         projects.append(project)
     assert len(projects) == SIZE
@@ -115,26 +119,33 @@ def test_a_fleet_of_different_servers(repository: Path, tmp_path: Path) -> None:
     assert done.stdout.endswith(
         f"{SIZE} projects: {SIZE} clean, 0 up to date, 0 to look at\n"
     )
-    told = report.read_text(encoding="utf-8")
-    assert [p.name for p in projects if f"## {p.name}: clean\n" not in told] == []
-    for project, was in zip(projects, before, strict=True):
-        assert bytes_of(project) == was, "the checkout is as it was"
+    text = report.read_text(encoding="utf-8")
+    assert [p.name for p in projects if f"## {p.name}: clean\n" not in text] == []
+    for project, original in zip(projects, before, strict=True):
+        assert bytes_of(project) == original, "the checkout is as it was"
         git(project, "switch", "--quiet", "template-v2.0.0")
-        now = bytes_of(project)
-        mine = {name: digest for name, digest in was.items() if OWNED.match(name)}
-        assert {name: now.get(name) for name in mine} == mine
-        assert not [name for name in now if name.endswith((".rej", ".orig"))]
+        current = bytes_of(project)
+        mine = {}
+        for name, digest in original.items():
+            if OWNED.match(name):
+                mine[name] = digest
+        assert {name: current.get(name) for name in mine} == mine
+        for name in current:
+            assert not name.endswith((".rej", ".orig")), name
         assert "Release 2." in (project / "AGENTS.md").read_text(encoding="utf-8")
         assert server(project, "tools", "list").returncode == 0
         pinned = json.loads(
             (project / "annotations.lock.json").read_text(encoding="utf-8")
         )
-        meant = {name for name in pinned["tools"] if len(name) > LONG}
-        found = failing(project)
+        long_names = set()
+        for name in pinned["tools"]:
+            if len(name) > LONG:
+                long_names.add(name)
+        failures = find_failing_tests(project)
         rule = "test_every_tool_keeps_the_rule[{}]".format
-        assert (rule("name-short") in found) == bool(meant), (project, found)
+        assert (rule("name-short") in failures) == bool(long_names), (project, failures)
         # Words that were drawn may say the contrary of what their tool does, in v1 too.
         # and so long that a model would read more than the budget, which is an owner's to raise.
         budget = "test_what_a_model_reads_of_the_tools_keeps_its_budget"
-        known = {rule("name-short"), rule("words-match-behavior"), budget}
-        assert found <= known, (project, found)
+        allowed_rules = {rule("name-short"), rule("words-match-behavior"), budget}
+        assert failures <= allowed_rules, (project, failures)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calling import at_hand, call
+from calling import call, uv_settings
 from lifecycle import TEMPLATE, Edit, bytes_of, commit, released, start
 from support import clone_template, git, pin
 
@@ -49,8 +49,8 @@ def server(folder: Path, *, locked: bool = True) -> Path:
     place = folder / "src/notes_mcp/tools"
     place.mkdir(parents=True)
     pinned: dict[str, Any] = {}
-    for name, (behavior, hints, gated, more) in TOOLS.items():
-        text = f'@{behavior}(title="A"{more})\nasync def {name}() -> None: ...\n'
+    for name, (behavior, hints, gated, options) in TOOLS.items():
+        text = f'@{behavior}(title="A"{options})\nasync def {name}() -> None: ...\n'
         (place / f"{name}.py").write_text(text)
         entry: dict[str, Any] = dict.fromkeys(
             ("title", "description", "why", "effect"), ""
@@ -63,16 +63,16 @@ def server(folder: Path, *, locked: bool = True) -> Path:
     return folder
 
 
-def changed(**changes: Any) -> dict[str, Any]:
+def change_tables(**changes: Any) -> dict[str, Any]:
     """The tables with values replaced; `__` stands for a dot, a single value for a new row."""
-    made = copy.deepcopy(load_tables())
+    tables = copy.deepcopy(load_tables())
     for name, value in changes.items():
         *path, last = name.split("__")
-        row = made
+        row = tables
         for key in path:
             row = row[key.replace("_", "-") if key not in row else key]
         row[last.replace("_", "-") if last not in row else last] = value
-    return made
+    return tables
 
 
 FINER = [
@@ -93,32 +93,32 @@ DATED = {
 }
 CHANGES: dict[str, tuple[dict[str, Any], str, set[tuple[str, str, bool]]]] = {
     "a gate is lost": (
-        changed(profiles__explicit__confirm="none"),
+        change_tables(profiles__explicit__confirm="none"),
         "profiles.explicit.confirm: deletes -> none",
         {("delete_note", "gate lost", True)},
     ),
     "a gate is gained": (
-        changed(profiles__explicit__confirm="writes"),
+        change_tables(profiles__explicit__confirm="writes"),
         "profiles.explicit.confirm: deletes -> writes",
         {("set_note", "gate gained", False), ("send_note", "gate gained", False)},
     ),
     "overwriting is no longer destructive": (
-        changed(profiles__explicit__destructive="deletes"),
+        change_tables(profiles__explicit__destructive="deletes"),
         "profiles.explicit.destructive: deletes_and_overwrites -> deletes",
         {("set_note", "destructiveHint true -> false", True)},
     ),
     "a finer rule": (
-        changed(finer=FINER),
+        change_tables(finer=FINER),
         "finer.read.get_note.open_world: new: ",
         {("get_note", "openWorldHint true -> false", True)},
     ),
     "a hint that is left out": (
-        changed(on_the_wire__explicit__read__open_world="never"),
+        change_tables(on_the_wire__explicit__read__open_world="never"),
         "on_the_wire.explicit.read.open_world: always -> never",
         {("get_note", "openWorldHint true -> absent", False)},
     ),
     "a rule with a date": (
-        changed(rules__name_short=DATED),
+        change_tables(rules__name_short=DATED),
         "rules.name-short: new: ",
         set(),
     ),
@@ -128,65 +128,73 @@ CHANGES: dict[str, tuple[dict[str, Any], str, set[tuple[str, str, bool]]]] = {
 @pytest.mark.parametrize("kind", CHANGES)
 def test_what_a_rule_means_for_tools(kind: str, tmp_path: Path) -> None:
     new, line, effects = CHANGES[kind]
-    found = find_consequences(server(tmp_path), ANSWERS, ANSWERS, load_tables(), new)
-    (rule,) = [f"{name}: {change}" for name, change in found.rules.items()]
+    consequences = find_consequences(
+        server(tmp_path), ANSWERS, ANSWERS, load_tables(), new
+    )
+    (rule,) = [f"{name}: {change}" for name, change in consequences.rules.items()]
     assert rule.startswith(line)
-    assert {(e.tool, e.change, e.is_relaxed) for e in found.effects} == effects
-    assert {effect.rule for effect in found.effects} <= {*found.rules}
-    assert (found.unknown, found.is_static) == ([], False)
+    assert {(e.tool, e.change, e.is_relaxed) for e in consequences.effects} == effects
+    assert {effect.rule for effect in consequences.effects} <= {*consequences.rules}
+    assert (consequences.unknown, consequences.is_static) == ([], False)
 
 
 def test_two_rules_are_told_apart_and_joint_ones_are_named_so(tmp_path: Path) -> None:
-    new = changed(
+    new = change_tables(
         profiles__explicit__confirm="none", profiles__explicit__destructive="deletes"
     )
-    found = find_consequences(server(tmp_path), ANSWERS, ANSWERS, load_tables(), new)
-    assert {(effect.tool, effect.rule) for effect in found.effects} == {
+    consequences = find_consequences(
+        server(tmp_path), ANSWERS, ANSWERS, load_tables(), new
+    )
+    assert {(effect.tool, effect.rule) for effect in consequences.effects} == {
         ("delete_note", "profiles.explicit.confirm"),
         ("set_note", "profiles.explicit.destructive"),
     }
     assert len(find_rule_changes(load_tables(), new)) == 2
-    joint = changed(
+    joint = change_tables(
         behaviors__put__destructive=True, profiles__explicit__confirm="destructive"
     )
-    without = changed(behaviors__put__destructive=False)
-    found = find_consequences(tmp_path, ANSWERS, ANSWERS, without, joint)
-    assert found.unknown == ["set_note"], "its lock is of other tables"
+    without = change_tables(behaviors__put__destructive=False)
+    consequences = find_consequences(tmp_path, ANSWERS, ANSWERS, without, joint)
+    assert consequences.unknown == ["set_note"], "its lock is of other tables"
     (tmp_path / "annotations.lock.json").unlink()
-    found = find_consequences(tmp_path, ANSWERS, ANSWERS, without, joint)
-    assert found.is_static
-    causes = {(effect.change, effect.rule) for effect in found.effects}
+    consequences = find_consequences(tmp_path, ANSWERS, ANSWERS, without, joint)
+    assert consequences.is_static
+    causes = {(effect.change, effect.rule) for effect in consequences.effects}
     assert ("gate gained", "several") in causes
 
 
 def test_an_answer_that_an_update_changes_is_the_cause(tmp_path: Path) -> None:
     answers = {"profile": "end-state"}
-    found = find_consequences(
+    consequences = find_consequences(
         server(tmp_path), ANSWERS, answers, load_tables(), load_tables()
     )
-    gates = {
-        (effect.tool, effect.rule)
-        for effect in found.effects
-        if "gate" in effect.change
-    }
+    gates = set()
+    for effect in consequences.effects:
+        if "gate" in effect.change:
+            gates.add((effect.tool, effect.rule))
     assert gates == {("delete_note", "answers")}
 
 
 def test_fifty_servers_in_one_report(tmp_path: Path) -> None:
     new, _, _ = CHANGES["a gate is lost"]
-    found = find_consequences(
+    consequences = find_consequences(
         server(tmp_path), ANSWERS, ANSWERS, load_tables(), new
     ).as_json()
     files = {
         ".github/workflows/ci.yml": "changed",
         "src/notes_mcp/policy/new.py": "new",
     }
-    results = [
-        Result(
-            f"/servers/s{n}", "relaxed", ["v1 -> v2"], consequences=found, files=files
+    results = []
+    for n in range(48):
+        results.append(
+            Result(
+                f"/servers/s{n}",
+                "relaxed",
+                ["v1 -> v2"],
+                consequences=consequences,
+                files=files,
+            )
         )
-        for n in range(48)
-    ]
     results.append(
         Result(
             "/servers/c",
@@ -276,15 +284,18 @@ FORK: dict[str, tuple[Edit, str]] = {
 def assert_one_line(kind: str, output: str, count: int) -> None:
     """The plan has one line for a kind of change, with the number of servers."""
     start_of_line = f"  {FORK[kind][1]}".replace("N ", f"{count} ")
-    lines = [line for line in output.splitlines() if line.startswith(start_of_line)]
+    lines = []
+    for line in output.splitlines():
+        if line.startswith(start_of_line):
+            lines.append(line)
     assert len(lines) == 1, f"{start_of_line}\n{output}"
 
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """v1, and v2 with every kind of change that a fork makes."""
-    made = clone_template(tmp_path_factory.mktemp("plan"), tag="v1.0.0")
-    return released(made, made, "v2.0.0", *[edit for edit, _ in FORK.values()])
+    clone = clone_template(tmp_path_factory.mktemp("plan"), tag="v1.0.0")
+    return released(clone, clone, "v2.0.0", *[edit for edit, _ in FORK.values()])
 
 
 def test_a_plan_of_checkouts_and_an_address(template: Path, tmp_path: Path) -> None:
@@ -305,7 +316,7 @@ def test_a_plan_of_checkouts_and_an_address(template: Path, tmp_path: Path) -> N
         bare.as_uri(),
         tmp_path / "none",
     ]
-    done = call(tmp_path, *words, **at_hand(pinned))
+    done = call(tmp_path, *words, **uv_settings(pinned))
     assert done.returncode == 1, done.stderr
     rule = "profiles.explicit.confirm: deletes -> none; RELAXED: gate lost: 3 tools in 3 servers"
     lines = done.stdout.splitlines()
@@ -325,13 +336,13 @@ def test_a_plan_of_checkouts_and_an_address(template: Path, tmp_path: Path) -> N
     commit(pinned)
     accepted = ["--accept", "profiles.explicit.confirm"]
     accepted += ["--accept", "finer.read.get_note.open_world"]
-    again = call(tmp_path, *words[:-1], *accepted, "--json")
-    assert again.returncode == 0, again.stderr
-    assert "[3/3]" in again.stderr
-    assert "[2/3]" not in again.stderr, (
+    second = call(tmp_path, *words[:-1], *accepted, "--json")
+    assert second.returncode == 0, second.stderr
+    assert "[3/3]" in second.stderr
+    assert "[2/3]" not in second.stderr, (
         "only the server with a new commit is planned again"
     )
-    assert json.loads(again.stdout)["rules"][0]["accepted"] is True
+    assert json.loads(second.stdout)["rules"][0]["accepted"] is True
 
 
 @pytest.mark.nightly

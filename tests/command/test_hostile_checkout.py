@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from adopting.test_adopt import server
+from adopting.test_adopt import create_server
 from calling import call, environment
 from lifecycle import bytes_of, commit
 from support import git
@@ -100,7 +100,7 @@ def test_no_program_of_an_existing_server_runs(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    project = server(tmp_path / "mine")
+    project = create_server(tmp_path / "mine")
     (project / "evil.py").write_text("raise SystemExit('imported')\n" + "x = [\n" * 500)
     (project / "tools.json").write_text('{"tools": []}\n')
     (project / "out").symlink_to(tmp_path)
@@ -158,12 +158,10 @@ def test_an_update_writes_nothing_behind_a_link(
     answers = mine / ".copier-answers.yml"
     text = answers.read_text()
     source = json.dumps(str(repository))
-    answers.write_text(
-        "".join(
-            f"_src_path: {source}\n" if line.startswith("_src_path") else line
-            for line in text.splitlines(keepends=True)
-        )
-    )
+    lines = []
+    for line in text.splitlines(keepends=True):
+        lines.append(f"_src_path: {source}\n" if line.startswith("_src_path") else line)
+    answers.write_text("".join(lines))
     commit(mine)
     before = bytes_of(outside)
     for extra in ([], ["--here", "--unpinned"]):

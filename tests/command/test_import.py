@@ -55,14 +55,22 @@ def document(folder: Path, **extra: Any) -> Path:
     return path
 
 
-def imported(*words: object) -> int:
+def run_import(*words: object) -> int:
     return main(["import", *map(str, words), "--unattended"])
 
 
-def first(folder: Path) -> Path:
+def list_names(out: Path) -> list[str]:
+    """List the names of the tools in an answers file."""
+    names = []
+    for row in answers(out)["tools"]:
+        names.append(row if isinstance(row, str) else row["name"])
+    return names
+
+
+def import_first(folder: Path) -> Path:
     """The answers that the first import of the document writes."""
     out = folder / "notes.yml"
-    assert imported(document(folder), "--out", out) == 0
+    assert run_import(document(folder), "--out", out) == 0
     return out
 
 
@@ -74,11 +82,12 @@ def answers(path: Path) -> dict[str, Any]:
 def test_answers_are_written_with_what_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = first(tmp_path)
+    out = import_first(tmp_path)
     result, text = answers(out), capsys.readouterr().err
-    assert {
-        key: result[key] for key in ("domain", "server_name", "backend", "api")
-    } == {
+    general = {}
+    for key in ("domain", "server_name", "backend", "api"):
+        general[key] = result[key]
+    assert general == {
         "domain": "notes",
         "server_name": "notes-mcp",
         "backend": "http",
@@ -93,7 +102,8 @@ def test_answers_are_written_with_what_says_so(
         "DELETE /notes/{id}": "delete",
         "POST /notes/{id}/thing": "action",
     }
-    assert all(tool["why"] for tool in result["tools"])
+    for tool in result["tools"]:
+        assert tool["why"], tool
     assert (
         "7 operations: 6 tools (2 read, 1 create, 1 put, 1 delete, 1 action), 1 left out"
         in text
@@ -117,12 +127,12 @@ def test_what_tools_lack_is_named_while_it_is_little(
         (6, "6 inputs"),
     ):
         result = {f"/a{n}": {"get": {"parameters": [header]}} for n in range(many)}
-        assert imported(document(tmp_path, paths=result)) == 0
+        assert run_import(document(tmp_path, paths=result)) == 0
         assert line in capsys.readouterr().err
 
 
 def test_rows_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert imported(document(tmp_path), "--json") == 0
+    assert run_import(document(tmp_path), "--json") == 0
     printed = capsys.readouterr()
     rows = {row["operation"]: row for row in json.loads(printed.out)}
     assert printed.err == ""
@@ -154,38 +164,42 @@ def test_operations_are_chosen_by_globs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, out = document(tmp_path), tmp_path / "notes.yml"
-    assert imported(file, "--out", out, "--tag", "not*", "--method", "get") == 0
-    assert [tool["name"] for tool in answers(out)["tools"]] == [
+    assert run_import(file, "--out", out, "--tag", "not*", "--method", "get") == 0
+    assert list_names(out) == [
         "list_notes",
         "get_note",
     ]
-    assert imported(file, "--out", out) == 0, "the choice is remembered"
+    assert run_import(file, "--out", out) == 0, "the choice is remembered"
     assert len(answers(out)["tools"]) == 2
     assert (
-        imported(file, "--out", out, "--operation", "DELETE *", "--operation", "list*")
+        run_import(
+            file, "--out", out, "--operation", "DELETE *", "--operation", "list*"
+        )
         == 0
     )
-    assert [tool["name"] for tool in answers(out)["tools"]] == [
+    assert list_names(out) == [
         "list_notes",
         "delete_note",
     ]
     capsys.readouterr()
-    assert imported(file, "--tag", "ntoes") == 1
+    assert run_import(file, "--tag", "ntoes") == 1
     assert "--tag ntoes fits no operation" in capsys.readouterr().err
 
 
 def test_a_later_document_changes_what_is_not_yours(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = first(tmp_path)
+    out = import_first(tmp_path)
     mine = answers(out)
     by_name = {tool["name"]: tool for tool in mine["tools"]}
     by_name["get_note"]["title"] = "Read one note"
     by_name["set_note"]["description"] = "Mine."
     by_name["set_note"]["params"][1]["description"] = "Mine, too."
-    mine["tools"] = [by_name[name] for name in by_name if name != "delete_note"] + [
-        "search_mine"
-    ]
+    remaining = []
+    for name in by_name:
+        if name != "delete_note":
+            remaining.append(by_name[name])
+    mine["tools"] = [*remaining, "search_mine"]
     mine["profile"] = "confirm-all"
     out.write_text(yaml.safe_dump(mine, sort_keys=False))
     later = paths()
@@ -200,12 +214,11 @@ def test_a_later_document_changes_what_is_not_yours(
     del later["/notes/{id}/thing"]
     later["/notes/{id}/archive"] = {"post": {}}
     capsys.readouterr()
-    assert imported(document(tmp_path, paths=later), "--out", out) == 0
+    assert run_import(document(tmp_path, paths=later), "--out", out) == 0
     printed, result = capsys.readouterr(), answers(out)
-    tools = {
-        tool if isinstance(tool, str) else tool["name"]: tool
-        for tool in result["tools"]
-    }
+    tools = {}
+    for tool in result["tools"]:
+        tools[tool if isinstance(tool, str) else tool["name"]] = tool
     assert [*tools] == [
         "list_notes",
         "create_note",
@@ -242,7 +255,7 @@ def test_a_later_document_changes_what_is_not_yours(
         f"copier-fastmcp update --merge --from {out} in the server's folder"
         in printed.err
     )
-    assert imported(tmp_path / "api.json", "--out", out) == 0
+    assert run_import(tmp_path / "api.json", "--out", out) == 0
     text = capsys.readouterr().err
     assert "nothing has changed" in text
     assert text.endswith(f"{out} stays as it is\n")
@@ -256,7 +269,7 @@ def test_nothing_is_written_where_it_cannot_be(tmp_path: Path) -> None:
         assert done.returncode in (1, 2)
         assert len(done.stderr.strip().splitlines()) == 1, done.stderr
         assert "where" not in words[1] or "make the folder no first" in done.stderr
-    assert imported(file, "--out", tmp_path / "new.yml", "--dry-run") == 0
+    assert run_import(file, "--out", tmp_path / "new.yml", "--dry-run") == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["api.json", "mine.yml"]
 
 
@@ -264,7 +277,7 @@ def test_many_tools_say_what_they_cost(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     many: dict[str, Any] = {f"/a{n}": {"get": {}} for n in range(41)}
-    assert imported(document(tmp_path, paths=many)) == 0
+    assert run_import(document(tmp_path, paths=many)) == 0
     printed = capsys.readouterr()
     assert "of 41 tools, " in printed.err
     assert len(yaml.safe_load(printed.out)["tools"]) == 41

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from command.test_import import answers, document, imported
+from command.test_import import answers, document, list_names, run_import
 
 from copier_fastmcp.openapi.changes import compare_tools
 from copier_fastmcp.openapi.matching import match_endpoints, parse_endpoint
@@ -62,7 +62,7 @@ def test_a_renamed_api_keeps_names_wording_questions_behaviors_and_removals(
     change: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "parcels.yml"
-    assert imported(document(tmp_path, paths=parcels()), "--out", out) == 0
+    assert run_import(document(tmp_path, paths=parcels()), "--out", out) == 0
     mine = answers(out)
     by_name = {tool["name"]: tool for tool in mine["tools"]}
     assert {"list_parcels", "get_parcel", "update_parcel", "delete_parcel"} <= {
@@ -73,10 +73,14 @@ def test_a_renamed_api_keeps_names_wording_questions_behaviors_and_removals(
     by_name["update_parcel"]["confirm"] = "Change parcel {parcel_id}?"
     filtering = next(tool for tool in mine["tools"] if "filter" in tool["http"])
     filtering["behavior"] = "read"
-    mine["tools"] = [tool for tool in mine["tools"] if tool["name"] != "delete_parcel"]
+    remaining = []
+    for tool in mine["tools"]:
+        if tool["name"] != "delete_parcel":
+            remaining.append(tool)
+    mine["tools"] = remaining
     out.write_text(yaml.safe_dump(mine, sort_keys=False))
     capsys.readouterr()
-    assert imported(document(tmp_path, paths=CHANGES[change]), "--out", out) == 0
+    assert run_import(document(tmp_path, paths=CHANGES[change]), "--out", out) == 0
     result = {tool["name"]: tool for tool in answers(out)["tools"]}
     assert [*result] == [tool["name"] for tool in mine["tools"]], (
         "no tool is renamed or returns"
@@ -96,7 +100,7 @@ def test_a_renamed_api_keeps_names_wording_questions_behaviors_and_removals(
         "another parameter",
         "another method",
     )
-    assert imported(tmp_path / "api.json", "--out", out) == 0
+    assert run_import(tmp_path / "api.json", "--out", out) == 0
     assert "nothing has changed" in capsys.readouterr().err
 
 
@@ -124,7 +128,7 @@ def test_one_action_that_goes_while_another_comes_is_no_rename() -> None:
 def test_all_answers_merge_three_ways(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def written(address: str, description: str) -> Path:
+    def write_document(address: str, description: str) -> Path:
         info = {"title": "Notes API", "description": description}
         return document(
             tmp_path, info=info, servers=[{"url": address}], paths=parcels()
@@ -132,11 +136,13 @@ def test_all_answers_merge_three_ways(
 
     out = tmp_path / "parcels.yml"
     assert (
-        imported(written("https://a.example.com", "Keeps all notes."), "--out", out)
+        run_import(
+            write_document("https://a.example.com", "Keeps all notes."), "--out", out
+        )
         == 0
     )
-    later = written("https://b.example.com", "Keeps all notes for ever.")
-    assert imported(later, "--out", out) == 0
+    later = write_document("https://b.example.com", "Keeps all notes for ever.")
+    assert run_import(later, "--out", out) == 0
     assert answers(out)["api"] == "https://b.example.com", "the author did not touch it"
     assert answers(out)["description"] == "Keeps all notes for ever."
     mine = answers(out)
@@ -144,7 +150,9 @@ def test_all_answers_merge_three_ways(
     out.write_text(yaml.safe_dump(mine, sort_keys=False))
     capsys.readouterr()
     assert (
-        imported(written("https://c.example.com", "Keeps some notes."), "--out", out)
+        run_import(
+            write_document("https://c.example.com", "Keeps some notes."), "--out", out
+        )
         == 0
     )
     assert answers(out)["api"] == "https://mine.example.com"
@@ -155,10 +163,10 @@ def test_all_answers_merge_three_ways(
 def test_a_glob_of_a_renamed_path_keeps_what_it_chose(tmp_path: Path) -> None:
     out = tmp_path / "parcels.yml"
     file = document(tmp_path, paths=parcels())
-    assert imported(file, "--out", out, "--path", "/parcels/*") == 0
-    names = [tool["name"] for tool in answers(out)["tools"]]
-    assert imported(document(tmp_path, paths=parcels("shipments")), "--out", out) == 0
-    assert [tool["name"] for tool in answers(out)["tools"]] == names
+    assert run_import(file, "--out", out, "--path", "/parcels/*") == 0
+    names = list_names(out)
+    assert run_import(document(tmp_path, paths=parcels("shipments")), "--out", out) == 0
+    assert list_names(out) == names
 
 
 TOOL: dict[str, Any] = {
@@ -178,7 +186,7 @@ TOOL: dict[str, Any] = {
 }
 
 
-def changed(**params: dict[str, Any]) -> dict[str, Any]:
+def change_params(**params: dict[str, Any]) -> dict[str, Any]:
     """The tool with some parameters in another form, or with further ones."""
     built = copy.deepcopy(TOOL)
     by_name = {param["name"]: param for param in built["params"]}
@@ -191,14 +199,14 @@ def changed(**params: dict[str, Any]) -> dict[str, Any]:
 
 
 STRICTER: list[tuple[dict[str, Any], str]] = [
-    (changed(size={"le": 20}), "size has the new limit le 20"),
-    (changed(size={"ge": 1}), "size has the new limit ge 1"),
-    (changed(size={"required": True}), "size is now required"),
-    (changed(size={"type": "str"}), "size was int and is now str"),
-    (changed(state={"choices": ["open"]}), "state no longer takes closed"),
-    (changed(lines={"type": "list[str]"}), "requires the new parameter lines"),
+    (change_params(size={"le": 20}), "size has the new limit le 20"),
+    (change_params(size={"ge": 1}), "size has the new limit ge 1"),
+    (change_params(size={"required": True}), "size is now required"),
+    (change_params(size={"type": "str"}), "size was int and is now str"),
+    (change_params(state={"choices": ["open"]}), "state no longer takes closed"),
+    (change_params(lines={"type": "list[str]"}), "requires the new parameter lines"),
     (
-        changed(owner={"fields": [{"name": "id"}, {"name": "age"}]}),
+        change_params(owner={"fields": [{"name": "id"}, {"name": "age"}]}),
         "requires the new field age",
     ),
     ({**TOOL, "params": TOOL["params"][1:]}, "no longer takes size"),
@@ -217,9 +225,9 @@ def test_what_refuses_calls_that_worked_is_breaking(
     "tool",
     [
         TOOL,
-        changed(size={"le": 90}),
-        changed(state={"choices": ["open", "closed", "gone"]}),
-        changed(lines={"type": "list[str]", "required": False}),
+        change_params(size={"le": 90}),
+        change_params(state={"choices": ["open", "closed", "gone"]}),
+        change_params(lines={"type": "list[str]", "required": False}),
         {**TOOL, "description": "Other."},
         {**TOOL, "behavior": "action"},
     ],
@@ -232,7 +240,7 @@ def test_the_report_leads_with_what_callers_notice_in_short_lines() -> None:
     before = [TOOL, {"name": "old_note", "behavior": "read"}, {"name": "a_note"}]
     later = [
         {
-            **changed(size={"le": 20}),
+            **change_params(size={"le": 20}),
             "description": "Long. " * 90,
             "behavior": "action",
         },

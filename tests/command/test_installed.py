@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from calling import environment
-from programs import fetched, uv
+from programs import run_fetched, uv
 from support import ROOT, clone_template, git
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
@@ -32,14 +32,14 @@ def uvx(source: object, *words: str) -> str:
     """What `uvx --from SOURCE copier-fastmcp` prints."""
     clean = environment(UV_PYTHON=sys.executable)
     line = [uv(), "tool", "run", "--quiet", "--from", source, "copier-fastmcp", *words]
-    return fetched(*map(str, line), folder=Path("/"), codes=(0,), **clean).stdout
+    return run_fetched(*map(str, line), folder=Path("/"), codes=(0,), **clean).stdout
 
 
 @pytest.fixture(scope="module")
 def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from the checkout, as it would be published."""
     out = tmp_path_factory.mktemp("wheel")
-    fetched(uv(), "build", "--quiet", "--wheel", "--out-dir", out, folder=checkout)
+    run_fetched(uv(), "build", "--quiet", "--wheel", "--out-dir", out, folder=checkout)
     (built,) = out.glob("*.whl")
     return built
 
@@ -125,10 +125,10 @@ def test_every_verb_of_the_wheel_works(program: Path, mine: Path) -> None:
     exported = json.loads(run(program, "export", "openai", folder=mine).stdout)
     assert exported["tools"].keys() == lock["tools"].keys()
     served = f"{sys.executable} -m notes_mcp run"
-    here = {"PYTHONPATH": str(mine / "src"), "NOTES_MCP_DATABASE": ":memory:"}
+    variables = {"PYTHONPATH": str(mine / "src"), "NOTES_MCP_DATABASE": ":memory:"}
     done = subprocess.run(
         [str(program), "audit", "--server", served],
-        env=environment(**here, NOTES_MCP_METADATA="none"),
+        env=environment(**variables, NOTES_MCP_METADATA="none"),
         capture_output=True,
         text=True,
         check=False,
@@ -166,7 +166,7 @@ def test_an_installed_tool_starts(checkout: Path, tmp_path: Path) -> None:
         sys.executable,
         str(checkout),
     ]
-    fetched(*line, folder=tmp_path, codes=(0,), **environment(**places))
+    run_fetched(*line, folder=tmp_path, codes=(0,), **environment(**places))
     done = run(tmp_path / "bin/copier-fastmcp", "--version", folder=tmp_path)
     assert done.stdout == f"{VERSION}template {checkout} at HEAD\n"
 

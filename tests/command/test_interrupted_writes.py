@@ -38,7 +38,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def planned(tree: Path) -> dict[Path, Change]:
+def plan_changes(tree: Path) -> dict[Path, Change]:
     """A change of four files, one of them executable, two new ones and a removed one."""
     changes = {}
     for name in ("a.txt", "b.txt", "sub [1]/c.txt", "d.txt"):
@@ -54,7 +54,7 @@ def die_at(moment: int) -> None:
     """Kill this process at its nth step of writing."""
     count = 0
 
-    def counted(step: Callable[..., object]) -> Callable[..., object]:
+    def count_step(step: Callable[..., object]) -> Callable[..., object]:
         def run(*arguments: object, **options: object) -> object:
             nonlocal count
             count += 1
@@ -65,7 +65,7 @@ def die_at(moment: int) -> None:
         return run
 
     for name in CALLS:
-        setattr(os, name, counted(getattr(os, name)))
+        setattr(os, name, count_step(getattr(os, name)))
 
 
 def write_in_child(changes: dict[Path, Change], moment: int) -> bool:
@@ -78,8 +78,8 @@ def write_in_child(changes: dict[Path, Change], moment: int) -> bool:
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
-def commands_in_the_way(tree: Path) -> str:
-    """The commands with which the next run explains the way back; empty where nothing is in its way."""
+def list_recovery_commands(tree: Path) -> str:
+    """List the commands with which the next run explains the way back; empty where nothing is in its way."""
     message = ""
     try:
         refuse_interrupted_write(tree)
@@ -94,11 +94,11 @@ def commands_in_the_way(tree: Path) -> str:
 @pytest.mark.parametrize("moment", range(1, MOMENTS + 1))
 def test_killed_in_the_middle_of_a_write(tree: Path, moment: int) -> None:
     before = bytes_of(tree)
-    changes = planned(tree)
+    changes = plan_changes(tree)
     was_killed = write_in_child(changes, moment)
     journals = list((tree / ".git").glob(f"{interrupted_writes.PREFIX}*"))
     assert was_killed == bool(journals)
-    if commands := commands_in_the_way(tree):
+    if commands := list_recovery_commands(tree):
         verbs: list[Callable[[], object]] = [
             lambda: write_changes(changes),
             Worktree(tree).__enter__,
@@ -120,7 +120,7 @@ def test_killed_in_the_middle_of_a_write(tree: Path, moment: int) -> None:
 
 
 def test_a_write_that_is_under_way_and_a_decision_to_keep(tree: Path) -> None:
-    assert write_in_child(planned(tree), 8)
+    assert write_in_child(plan_changes(tree), 8)
     (journal,) = (tree / ".git").glob(f"{interrupted_writes.PREFIX}*")
     with journal.open("rb+") as file:
         assert interrupted_writes.try_lock(file)

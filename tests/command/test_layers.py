@@ -21,47 +21,54 @@ SHARED = (
 )
 
 
-def written() -> dict[str, set[str]]:
-    """The packages that each package may import, as the guide has them."""
+def parse_layers() -> dict[str, set[str]]:
+    """Parse the packages that each package may import from the guide."""
     text = (ROOT / "docs/architecture.md").read_text("utf-8")
     rows = re.findall(r"(?m)^\| `(\w+)/` \|[^|]*\| ([^|]*) \|$", text)
-    return {package: set(re.findall(r"`(\w+)/`", others)) for package, others in rows}
+    return {package: set(re.findall(r"`(\w+)/`", cell)) for package, cell in rows}
 
 
-def imported(module: Path, text: str) -> Iterator[str]:
+def find_imports(module: Path, text: str) -> Iterator[str]:
     """The first part below copier_fastmcp of everything that a module imports, early or late."""
     package = ".".join(["copier_fastmcp", *module.parts[:-1]])
     for node in ast.walk(ast.parse(text)):
         names = (
-            [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         )
         if isinstance(node, ast.ImportFrom):
             source = resolve_name(f"{'.' * node.level}{node.module or ''}", package)
-            names = [f"{source}.{each.name}" for each in node.names]
+            names = [f"{source}.{alias.name}" for alias in node.names]
         yield from (
             name.split(".")[1] for name in names if name.startswith("copier_fastmcp.")
         )
 
 
-def forbidden(module: Path, text: str, packages: dict[str, set[str]]) -> set[str]:
-    """What a module imports and must not."""
-    own = module.parts[0].removesuffix(".py")
-    may = {own, *packages[own]} if own in packages else set()
+def find_forbidden(module: Path, text: str, packages: dict[str, set[str]]) -> set[str]:
+    """Find the forbidden imports of a module."""
+    package = module.parts[0].removesuffix(".py")
+    may = {package, *packages[package]} if package in packages else set()
     may |= (
         {*packages}
-        if own in VERB_MODULES
+        if package in VERB_MODULES
         else {"cli", "project"}
-        if own in STARTS
+        if package in STARTS
         else set()
     )
-    return set(imported(module, text)) - SHARED - may
+    return set(find_imports(module, text)) - SHARED - may
 
 
 def test_every_package_is_in_the_guide_and_none_imports_in_a_circle() -> None:
-    packages = written()
-    assert packages.keys() == {path.parts[0] for path in MODULES if len(path.parts) > 1}
+    packages = parse_layers()
+    folders = set()
+    for path in MODULES:
+        if len(path.parts) > 1:
+            folders.add(path.parts[0])
+    assert packages.keys() == folders
     above: set[str] = set()
-    while free := {one for one, others in packages.items() if others <= above} - above:
+    while (
+        free := {package for package, imports in packages.items() if imports <= above}
+        - above
+    ):
         above |= free
     assert above == packages.keys()
 
@@ -81,11 +88,14 @@ def test_the_terms_of_the_guide_lead_to_their_places() -> None:
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_a_module_imports_what_it_may(module: Path) -> None:
-    assert forbidden(module, (SOURCE / module).read_text("utf-8"), written()) == set()
+    assert (
+        find_forbidden(module, (SOURCE / module).read_text("utf-8"), parse_layers())
+        == set()
+    )
 
 
 @pytest.mark.parametrize(
-    ("module", "text", "found"),
+    ("module", "text", "expected"),
     [
         ("analysis/scopes.py", "from ..adopting.survey import survey", {"adopting"}),
         ("project/origin.py", "def f():\n    from .. import update", {"update"}),
@@ -103,5 +113,5 @@ def test_a_module_imports_what_it_may(module: Path) -> None:
         ),
     ],
 )
-def test_a_forbidden_import_is_seen(module: str, text: str, found: set[str]) -> None:
-    assert forbidden(Path(module), text, written()) == found
+def test_a_forbidden_import_is_seen(module: str, text: str, expected: set[str]) -> None:
+    assert find_forbidden(Path(module), text, parse_layers()) == expected

@@ -41,14 +41,14 @@ def terminal(
     **environ: str,
 ) -> tuple[int, str]:
     """Walk `new`, or what `words` say, in a terminal; its exit code and all that was on the screen."""
-    said = list(words) or ["new", "mine", "--template", str(template)]
+    arguments = list(words) or ["new", "mine", "--template", str(template)]
     pexpect = pytest.importorskip("pexpect")
     calm = environment(PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm")
-    calm |= forked.handing_on() | environ
+    calm |= forked.fork_variables() | environ
     calm.pop("COLUMNS")
     child = pexpect.spawn(
         sys.executable,
-        ["-P", "-m", "copier_fastmcp", *said],
+        ["-P", "-m", "copier_fastmcp", *arguments],
         cwd=folder,
         env=calm,
         preexec_fn=interruptible,
@@ -106,8 +106,8 @@ SCREEN = """\
 """
 
 
-def plainly(screen: str) -> str:
-    """What stood on a screen, without what a terminal obeys, on one line."""
+def strip_escapes(screen: str) -> str:
+    """Return the text of a screen without escape sequences, on one line."""
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen)
     return " ".join(re.sub("[\u2500\u2501]+", "-", text).split())
 
@@ -122,7 +122,7 @@ def test_forward_and_back_in_a_terminal(
         (tmp_path / "mine" / name).write_text("Mine.\n")
     code, screen = terminal(tmp_path, template, WALK, columns)
     assert code == 0, screen
-    plain = plainly(screen)
+    plain = strip_escapes(screen)
     assert "! 'Big Orders' is not a valid name; write big_orders" in plain, (
         "a mistake stands whole, with its mend"
     )
@@ -223,8 +223,9 @@ def test_leaving_while_it_is_installed_leaves_nothing(
         tmp_path, template, steps[:2], words=words, PATH=path, FORKS=forks
     )
     assert code == 2, screen
-    assert "uv sync: error: no space left; the files of mine are written" in plainly(
-        screen
+    assert (
+        "uv sync: error: no space left; the files of mine are written"
+        in strip_escapes(screen)
     )
     assert "uv sync && uv run tests/policy/pin.py" in screen
     assert (tmp_path / "mine/pyproject.toml").is_file()
@@ -260,7 +261,7 @@ def test_from_a_document_in_a_terminal(template: Path, tmp_path: Path) -> None:
     ]
     code, screen = terminal(tmp_path, template, walk)
     assert code == 0, screen
-    assert "two signals" in plainly(screen)
+    assert "two signals" in strip_escapes(screen)
     tools = tmp_path / "mine/src/parcels_mcp/tools"
     assert "@put(" in (tools / "set_insurance.py").read_text()
     assert "@read(" in (tools / "browse_parcels.py").read_text()
@@ -268,10 +269,9 @@ def test_from_a_document_in_a_terminal(template: Path, tmp_path: Path) -> None:
 
 @TERMINAL
 def test_many_operations_are_chosen_from(template: Path, tmp_path: Path) -> None:
-    paths = {
-        f"/a{n}": {"get": {"tags": ["even" if n % 2 == 0 else "odd"]}}
-        for n in range(50)
-    }
+    paths = {}
+    for n in range(50):
+        paths[f"/a{n}"] = {"get": {"tags": ["even" if n % 2 == 0 else "odd"]}}
     about = {"openapi": "3.1.0", "info": {"title": "Many"}, "paths": paths}
     (tmp_path / "many.json").write_text(json.dumps(about))
     walk = [("Which tags?", DOWN + " " + ENTER), ("Which operations?", " " + ENTER)]
@@ -279,6 +279,9 @@ def test_many_operations_are_chosen_from(template: Path, tmp_path: Path) -> None
     code, screen = terminal(tmp_path, template, walk, words=words)
     assert code == 0, screen
     tools = yaml.safe_load((tmp_path / "many.yml").read_text())["tools"]
-    assert [tool["http"] for tool in tools] == [f"GET /a{n}" for n in range(3, 50, 2)]
-    again = call(tmp_path, "import", "many.json", "--out", "many.yml", "--unattended")
-    assert "nothing has changed" in again.stderr, "the choice is remembered"
+    operations = []
+    for tool in tools:
+        operations.append(tool["http"])
+    assert operations == [f"GET /a{n}" for n in range(3, 50, 2)]
+    second = call(tmp_path, "import", "many.json", "--out", "many.yml", "--unattended")
+    assert "nothing has changed" in second.stderr, "the choice is remembered"

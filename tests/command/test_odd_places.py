@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from calling import at_hand, call
-from lifecycle import SRC, bytes_of, commit, released, said, start
+from calling import call, uv_settings
+from lifecycle import SRC, bytes_of, commit, load_answers, released, start
 from support import clone_template, git, nightly_but, pin, server
 
 from copier_fastmcp.cli import main
@@ -44,11 +44,13 @@ def rearrange(project: Path) -> None:
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """v1, and v2 that changes a text of the policy."""
-    made = clone_template(tmp_path_factory.mktemp("template"), tag="v1.0.0")
-    return released(made, made, "v2.0.0", ("template/AGENTS.md.jinja", "", "\nTwo.\n"))
+    clone = clone_template(tmp_path_factory.mktemp("template"), tag="v1.0.0")
+    return released(
+        clone, clone, "v2.0.0", ("template/AGENTS.md.jinja", "", "\nTwo.\n")
+    )
 
 
-def arranged(template: Path, to: Path, engine: str) -> Path:
+def make_project(template: Path, to: Path, engine: str) -> Path:
     """A project with its tools in odd places, pinned and committed."""
     project = start(template, to, tools=TOOLS, engine=engine)
     rearrange(project)
@@ -66,7 +68,7 @@ def project(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """A project with its tools in odd places; a test resets it to its first commit."""
-    return arranged(template, tmp_path_factory.mktemp("odd") / "p", request.param)
+    return make_project(template, tmp_path_factory.mktemp("odd") / "p", request.param)
 
 
 @pytest.fixture
@@ -83,7 +85,7 @@ def _marked(project: Path) -> None:
     git(project, "tag", "--force", "main-start")
 
 
-def served(project: Path) -> list[str]:
+def list_served(project: Path) -> list[str]:
     listed = json.loads(server(project, "tools", "list", "--json").stdout)
     return sorted(row["name"] for row in listed)
 
@@ -99,13 +101,13 @@ RENAMES = {
 @pytest.mark.parametrize("place", nightly_but(["moved"], RENAMES))
 def test_a_renamed_tool_stays_where_its_author_put_it(mine: Path, place: str) -> None:
     old, new, file = RENAMES[place]
-    expected = sorted({*served(mine), new} - {old})
+    expected = sorted({*list_served(mine), new} - {old})
     words = ["rename", "--trust", "--branch", f"odd-{new}", old, new]
-    done = call(mine, *words, **at_hand(mine))
+    done = call(mine, *words, **uv_settings(mine))
     assert f"on the branch odd-{new}" in done.stdout, done.stdout + done.stderr
     git(mine, "merge", "--quiet", f"odd-{new}")
     assert new in list_tool_functions(mine / file)
-    assert served(mine) == expected
+    assert list_served(mine) == expected
     paths = list((mine / SRC / "tools").rglob(f"{new}.py"))
     assert paths == ([mine / file] if file.endswith(f"{new}.py") else [])
     pinned = json.loads((mine / "annotations.lock.json").read_text())["tools"]
@@ -123,22 +125,22 @@ REMOVED = {
 @pytest.mark.parametrize("place", REMOVED)
 def test_a_tool_is_removed_where_it_is(mine: Path, place: str) -> None:
     name, file = REMOVED[place]
-    expected = sorted({*served(mine)} - {name})
+    expected = sorted({*list_served(mine)} - {name})
     words = ["remove", "--trust", "--branch", f"no-{name}", name]
-    done = call(mine, *words, **at_hand(mine))
+    done = call(mine, *words, **uv_settings(mine))
     assert done.returncode == 0, done.stdout + done.stderr
     git(mine, "merge", "--quiet", f"no-{name}")
     assert not (mine / file).exists()
-    assert served(mine) == expected
+    assert list_served(mine) == expected
 
 
-def refused(
+def get_refusal(
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     *words: str,
 ) -> str:
-    """The one line of a verb that is refused and changes nothing."""
+    """Return the one line of a verb that is refused and changes nothing."""
     before = bytes_of(project)
     monkeypatch.chdir(project)
     assert main(list(words)) == 1
@@ -151,12 +153,12 @@ def refused(
 def test_what_would_serve_a_tool_twice_is_refused(
     mine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = refused(mine, monkeypatch, capsys, "add", "--trust", "find_note")
+    line = get_refusal(mine, monkeypatch, capsys, "add", "--trust", "find_note")
     assert f"find_note is a tool of {BY_HAND}; choose another name" in line
     name = SRC + "tools/get_note.py"
-    line = refused(mine, monkeypatch, capsys, "restore", name)
+    line = get_refusal(mine, monkeypatch, capsys, "restore", name)
     assert f"{name}: get_note is in {MOVED} now; delete it there first" in line
-    line = refused(mine, monkeypatch, capsys, "remove", "--trust", "delete_note")
+    line = get_refusal(mine, monkeypatch, capsys, "remove", "--trust", "delete_note")
     assert f"{BOTH} holds delete_note and create_note; take delete_note out" in line
 
 
@@ -171,7 +173,7 @@ def test_drift_restore_and_export_do_not_mind_the_places(
     capsys.readouterr()
     main(["export", "openai"])
     exported = json.loads(capsys.readouterr().out)["tools"]
-    assert sorted(exported) == served(mine)
+    assert sorted(exported) == list_served(mine)
     path = mine / BY_HAND
     path.write_text(path.read_text().replace("find_note", "seek_note"))
     main(["export", "openai"])
@@ -180,19 +182,19 @@ def test_drift_restore_and_export_do_not_mind_the_places(
 
 def test_the_next_update_names_what_only_files_or_only_answers_have(mine: Path) -> None:
     """And its branch holds them in lock and table."""
-    tools = [*said(mine)["tools"], "count_notes"]
+    tools = [*load_answers(mine)["tools"], "count_notes"]
     answers = mine / ".copier-answers.yml"
     text = answers.read_text().replace(
         "- create_note\n", "- create_note\n- count_notes\n"
     )
     answers.write_text(text)
-    assert set(map(str, said(mine)["tools"])) == set(map(str, tools))
+    assert set(map(str, load_answers(mine)["tools"])) == set(map(str, tools))
     path = mine / SRC / "tools/seek_note.py"
     source = (mine / BY_HAND).read_text()
     path.write_text(source.replace("find_note", "seek_note"))
     commit(mine)
     words = ["update", "--trust", "--ref", "v2.0.0", "--unattended", "--branch", "odd"]
-    done = call(mine, *words, COLUMNS="400", **at_hand(mine))
+    done = call(mine, *words, COLUMNS="400", **uv_settings(mine))
     assert done.returncode == 0, done.stdout + done.stderr
     output = " ".join(done.stdout.split())
     by_hand = "added by hand, and the answers do not name: find_note, seek_note"
@@ -219,5 +221,5 @@ def test_an_adopted_server_is_its_authors(
     (tmp_path / ".copier-answers.yml").write_text(ADOPTED)
     (tmp_path / "server.py").write_text("\n\ndef get_note() -> None: ...\n")
     commit(tmp_path)
-    line = refused(tmp_path, monkeypatch, capsys, *words)
+    line = get_refusal(tmp_path, monkeypatch, capsys, *words)
     assert f"get_note is in server.py:3; {words[0]} it there, then pin: uv run " in line

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import copier
 import pytest
-from lifecycle import commit, said
-from programs import fetched, uv
+from lifecycle import commit, load_answers
+from programs import run_fetched, uv
 from support import ROOT, clone_template, git, render
 
 CHANGES = "# Changelog\n\n## Unreleased\n\n- New.\n\n## 0.1.0\n\n- First.\n"
@@ -49,9 +49,9 @@ def test_version_changelog_commit_and_tag(checkout: Path) -> None:
     assert done.stdout.endswith("then: git push origin HEAD v0.2.0\n")
     assert 'version = "0.2.0"' in (checkout / "pyproject.toml").read_text()
     text = (checkout / "CHANGELOG.md").read_text()
-    head, _, rest = text.partition("## 0.2.0, 20")
+    head, _, remainder = text.partition("## 0.2.0, 20")
     assert head == "# Changelog\n\n## Unreleased\n\n"
-    assert "\n\n- New.\n\n## 0.1.0\n" in rest
+    assert "\n\n- New.\n\n## 0.1.0\n" in remainder
     assert git(checkout, "log", "-1", "--format=%s") == "Release 0.2.0\n"
     assert git(checkout, "rev-parse", "v0.2.0^{}") == git(checkout, "rev-parse", "HEAD")
     assert git(checkout, "status", "--porcelain") == ""
@@ -60,7 +60,7 @@ def test_version_changelog_commit_and_tag(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("words", "message"),
     [
         (["0.1.0"], "0.1.0 is not newer than v0.1.0"),
         (["0.2"], "'0.2' is not a version; write it as 0.2.0"),
@@ -68,7 +68,7 @@ def test_version_changelog_commit_and_tag(checkout: Path) -> None:
     ],
 )
 def test_what_cannot_be_released_changes_nothing(
-    checkout: Path, words: list[str], why: str
+    checkout: Path, words: list[str], message: str
 ) -> None:
     (checkout / "scripts/_uv").write_text("#!/bin/sh\nexit 1\n")
     (checkout / "scripts/_uv").chmod(0o755)
@@ -76,7 +76,7 @@ def test_what_cannot_be_released_changes_nothing(
     head = git(checkout, "rev-parse", "HEAD")
     done = release(checkout, *words)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert why in done.stderr
+    assert message in done.stderr
     assert git(checkout, "status", "--porcelain") == ""
     assert git(checkout, "rev-parse", "HEAD") == head
     (checkout / "mine.txt").write_text("mine\n")
@@ -98,9 +98,9 @@ def test_a_release_reaches_a_server(tmp_path: Path) -> None:
     project = render(template, tmp_path / "notes", answers, vcs_ref="v9.0.0")
     git(project, "init", "--quiet")
     commit(project)
-    fetched(uv(), "sync", "--quiet", folder=project)
-    fetched(uv(), "run", "--no-sync", "tests/policy/pin.py", folder=project)
-    fetched(uv(), "run", "--no-sync", "pytest", "-q", folder=project)
+    run_fetched(uv(), "sync", "--quiet", folder=project)
+    run_fetched(uv(), "run", "--no-sync", "tests/policy/pin.py", folder=project)
+    run_fetched(uv(), "run", "--no-sync", "pytest", "-q", folder=project)
     commit(project)
     changes = template / "CHANGELOG.md"
     text = changes.read_text()
@@ -110,7 +110,7 @@ def test_a_release_reaches_a_server(tmp_path: Path) -> None:
     commit(template)
     assert release(template, "9.1.0", "--no-wheels").returncode == 0
     copier.run_update(project, defaults=True, overwrite=True, unsafe=True, quiet=True)
-    assert said(project)["_commit"] == "v9.1.0"
+    assert load_answers(project)["_commit"] == "v9.1.0"
     assert "Release 9.1." in (project / "AGENTS.md").read_text()
     revision = git(template, "rev-parse", "v9.1.0^{}").strip()
     assert revision in (project / "pyproject.toml").read_text()

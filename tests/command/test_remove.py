@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from calling import at_hand, call
-from lifecycle import SRC, bytes_of, commit, said, uncommitted
+from calling import call, uv_settings
+from lifecycle import SRC, bytes_of, commit, list_own_changes, load_answers
 from support import git, server
 
 from copier_fastmcp.rename import add_alias
@@ -21,17 +21,15 @@ GONE = {
 
 
 def test_nothing_of_it_is_left(mine: Path) -> None:
-    done = call(mine, "remove", "--here", "--trust", "delete_note", **at_hand(mine))
+    done = call(mine, "remove", "--here", "--trust", "delete_note", **uv_settings(mine))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {
-        n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")
-    } == GONE
-    assert said(mine)["tools"] == ["get_note"]
+    assert list_own_changes(mine) == GONE
+    assert load_answers(mine)["tools"] == ["get_note"]
     assert "delete_note" not in (mine / "annotations.lock.json").read_text()
-    assert [
-        row["name"]
-        for row in json.loads(server(mine, "tools", "list", "--json").stdout)
-    ] == ["get_note"]
+    served_names = []
+    for row in json.loads(server(mine, "tools", "list", "--json").stdout):
+        served_names.append(row["name"])
+    assert served_names == ["get_note"]
 
 
 def test_a_tool_by_hand_and_who_still_names_it(mine: Path) -> None:
@@ -41,16 +39,16 @@ def test_a_tool_by_hand_and_who_still_names_it(mine: Path) -> None:
     (mine / SRC / "tools/mine.py").write_text(by_hand.replace("GetNote", "FindNote"))
     (mine / "docs/adr/mine.md").write_text("# Why\n\nWe have find_note.\n")
     commit(mine)
-    before = said(mine)
+    before = load_answers(mine)
     files = bytes_of(mine)
-    done = call(mine, "remove", "find_note", "--json", **at_hand(mine))
+    done = call(mine, "remove", "find_note", "--json", **uv_settings(mine))
     assert done.returncode == 1, done.stderr
-    told = json.loads(done.stdout)
-    assert told["deleted"] == [SRC + "tools/mine.py"]
-    assert told["named"] == ["docs/adr/mine.md:3"]
+    report = json.loads(done.stdout)
+    assert report["deleted"] == [SRC + "tools/mine.py"]
+    assert report["named"] == ["docs/adr/mine.md:3"]
     assert bytes_of(mine) == files, "the change is on a branch"
-    git(mine, "merge", "--quiet", told["branch"])
-    assert said(mine) == before
+    git(mine, "merge", "--quiet", report["branch"])
+    assert load_answers(mine) == before
     assert not (mine / SRC / "tools/mine.py").exists()
 
 
@@ -64,10 +62,10 @@ def test_what_is_refused_changes_nothing(mine: Path) -> None:
         "no_such": "no_such is not a tool of this server",
         "get_note": "get_note.py holds get_note and see_note; take get_note out of it by hand",
     }
-    for name, why in cases.items():
+    for name, message in cases.items():
         done = call(mine, "remove", "--trust", name)
         assert (done.returncode, done.stdout) == (1, "")
-        assert why in done.stderr
+        assert message in done.stderr
     assert bytes_of(mine) == before
 
 
@@ -77,14 +75,12 @@ def test_another_name_everywhere(mine: Path) -> None:
     path.write_text(path.read_text() + "\n\n# mine, of delete_note\n")
     commit(mine)
     words = ("rename", "--here", "--trust")
-    done = call(mine, *words, "delete_note", "scrap_note", **at_hand(mine))
+    done = call(mine, *words, "delete_note", "scrap_note", **uv_settings(mine))
     assert done.returncode == 0, done.stdout + done.stderr
     new = {SRC + "tools/scrap_note.py", "tests/tools/test_scrap_note.py"}
-    assert {
-        n for n in uncommitted(mine) if not n.startswith("docs/adr/policy/")
-    } == GONE | new
+    assert list_own_changes(mine) == GONE | new
     entry = {"name": "scrap_note", "behavior": "delete", "formerly": ["delete_note"]}
-    assert said(mine)["tools"] == ["get_note", entry]
+    assert load_answers(mine)["tools"] == ["get_note", entry]
     assert "delete_note still answers\n" in done.stdout
     lock = json.loads((mine / "annotations.lock.json").read_text())["tools"]
     assert lock["scrap_note"]["formerly"] == ["delete_note"]
@@ -94,11 +90,13 @@ def test_another_name_everywhere(mine: Path) -> None:
     assert text.endswith("# mine, of scrap_note\n")
     commit(mine)
     assert text.count('formerly=["delete_note"]') == 1
-    back = call(mine, *words, "scrap_note", "delete_note", "--forget", **at_hand(mine))
+    back = call(
+        mine, *words, "scrap_note", "delete_note", "--forget", **uv_settings(mine)
+    )
     assert back.returncode == 1, back.stdout + back.stderr
-    again = call(mine, "rename", "scrap_note", "get_note")
-    assert (again.returncode, again.stdout) == (1, "")
-    assert "'get_note' is taken" in again.stderr
+    second = call(mine, "rename", "scrap_note", "get_note")
+    assert (second.returncode, second.stdout) == (1, "")
+    assert "'get_note' is taken" in second.stderr
     assert call(mine, "drift").returncode == 0
 
 
@@ -121,9 +119,9 @@ def test_a_decorator_learns_the_old_name(decorator: str) -> None:
     text = (
         '"""Ä."""\n\n@above\nDECORATOR\nasync def new() -> None:\n    """Do (it)."""\n'
     )
-    found = add_alias(text.replace("DECORATOR", decorator), "new", "old")
-    assert found == text.replace("DECORATOR", LAYOUTS[decorator] or decorator)
-    ast.parse(found)
+    result = add_alias(text.replace("DECORATOR", decorator), "new", "old")
+    assert result == text.replace("DECORATOR", LAYOUTS[decorator] or decorator)
+    ast.parse(result)
 
 
 @pytest.mark.nightly
@@ -133,9 +131,15 @@ def test_a_policy_that_knows_no_old_names(mine: Path) -> None:
         path.write_text(path.read_text().replace("formerly", "once"))
     commit(mine)
     done = call(
-        mine, "rename", "--trust", "get_note", "read_note", "--json", **at_hand(mine)
+        mine,
+        "rename",
+        "--trust",
+        "get_note",
+        "read_note",
+        "--json",
+        **uv_settings(mine),
     )
-    told = json.loads(done.stdout)
-    assert (told["formerly"], told["branch"]) == ([], "rename-get_note-read_note")
-    git(mine, "merge", "--quiet", told["branch"])
-    assert "read_note" in said(mine)["tools"]
+    report = json.loads(done.stdout)
+    assert (report["formerly"], report["branch"]) == ([], "rename-get_note-read_note")
+    git(mine, "merge", "--quiet", report["branch"])
+    assert "read_note" in load_answers(mine)["tools"]

@@ -46,8 +46,8 @@ def test_all_that_drifted(drifted: Path, started: Path) -> None:
     assert bytes_of(drifted) == bytes_of(started)
     assert (drifted / RUFF).stat().st_mode == (started / RUFF).stat().st_mode
     assert call(drifted, "drift").returncode == 0
-    again = call(drifted, "restore", "--json")
-    assert (again.returncode, json.loads(again.stdout)["restored"]) == (0, {})
+    second = call(drifted, "restore", "--json")
+    assert (second.returncode, json.loads(second.stdout)["restored"]) == (0, {})
 
 
 def test_named_files_only(drifted: Path) -> None:

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from adopting.test_adopt import server
-from calling import at_hand, call, environment
+from adopting.test_adopt import create_server
+from calling import call, environment, uv_settings
 from command.test_import_changes import parcels, with_prefix
-from command.test_interrupted_writes import commands_in_the_way
+from command.test_interrupted_writes import list_recovery_commands
 from command.test_sync import write_document
 from lifecycle import SRC, bytes_of, commit, uncommitted
 from support import ROOT, clone_template, git, nightly_but
@@ -177,7 +177,7 @@ FOREIGN = {
 def test_work_on_a_server_of_its_author_is_kept(
     repository: Path, tmp_path: Path, verb: str
 ) -> None:
-    project = server(tmp_path / "mine")
+    project = create_server(tmp_path / "mine")
     words = [word.replace("TEMPLATE", str(repository)) for word in FOREIGN[verb]]
     if verb == "add to an adopted server":
         adopt = [word.replace("TEMPLATE", str(repository)) for word in FOREIGN["adopt"]]
@@ -212,7 +212,7 @@ def assert_saved_work_is_kept(
         (project / ".git/HEAD").read_text(),
     )
     command = [sys.executable, "-P", "-m", "copier_fastmcp", *words_of(project, words)]
-    variables = environment(**at_hand(project))
+    variables = environment(**uv_settings(project))
     with saving(project, tracked) as author:
         done = subprocess.run(
             command,
@@ -241,7 +241,7 @@ def stopped(project: Path, words: list[str], seconds: float, name: str) -> bool:
     running = subprocess.Popen(
         [sys.executable, "-P", "-m", "copier_fastmcp", *words],
         cwd=project,
-        env=environment(**at_hand(project)),
+        env=environment(**uv_settings(project)),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -275,7 +275,7 @@ def test_interrupted_at_random_moments(
         count += was_stopped
         if not was_stopped:
             longest /= 2
-        if commands := commands_in_the_way(mine):
+        if commands := list_recovery_commands(mine):
             subprocess.run(["sh", "-c", commands], check=True)
             assert bytes_of(mine) == before
         elif bytes_of(mine) != before:
@@ -285,7 +285,7 @@ def test_interrupted_at_random_moments(
         for branch in git(mine, "branch", "--list", "rename-*").split():
             git(mine, "branch", "-D", branch)
     command = [sys.executable, "-P", "-m", "copier_fastmcp", *words]
-    variables = environment(**at_hand(mine))
+    variables = environment(**uv_settings(mine))
     done = subprocess.run(
         command, cwd=mine, env=variables, capture_output=True, text=True, check=False
     )

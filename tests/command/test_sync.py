@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import yaml
-from calling import at_hand, call
+from calling import call, uv_settings
 from command.test_import_changes import CHANGES, parcels, with_prefix
-from lifecycle import bytes_of, commit, said
+from lifecycle import bytes_of, commit, load_answers
 from support import clone_template, git, pin
 
 TOOLS = Path("src/parcels_mcp/tools")
@@ -78,9 +78,11 @@ def remove(project: Path, tool: str) -> None:
     """Remove a tool, from answers and files."""
     path = project / ".copier-answers.yml"
     answers = yaml.safe_load(path.read_text())
-    answers["tools"] = [
-        remaining for remaining in answers["tools"] if remaining["name"] != tool
-    ]
+    remaining_tools = []
+    for remaining in answers["tools"]:
+        if remaining["name"] != tool:
+            remaining_tools.append(remaining)
+    answers["tools"] = remaining_tools
     path.write_text(yaml.safe_dump(answers, sort_keys=False))
     (project / TOOLS / f"{tool}.py").unlink()
     (project / f"tests/tools/test_{tool}.py").unlink()
@@ -88,7 +90,7 @@ def remove(project: Path, tool: str) -> None:
 
 def sync(project: Path, document: Path, *words: str) -> tuple[int, str]:
     """Run the verb as somebody who trusts the template."""
-    done = call(project, "sync", "--trust", document, *words, **at_hand(project))
+    done = call(project, "sync", "--trust", document, *words, **uv_settings(project))
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout + done.stderr
 
@@ -96,14 +98,14 @@ def sync(project: Path, document: Path, *words: str) -> tuple[int, str]:
 def check_what_is_kept(project: Path, document: Path) -> str:
     """Sync, merge the branch, and look at everything that the author wrote."""
     before = bytes_of(project)
-    names = [tool["name"] for tool in said(project)["tools"]]
+    names = [tool["name"] for tool in load_answers(project)["tools"]]
     code, report = sync(project, document, "--branch", "later")
     assert code == 0, report
     assert bytes_of(project) == before, "the change is on a branch"
     assert "BREAKING" not in report
     assert max(map(len, report.splitlines())) <= LONGEST
     git(project, "merge", "--quiet", "later")
-    assert [tool["name"] for tool in said(project)["tools"]] == names
+    assert [tool["name"] for tool in load_answers(project)["tools"]] == names
     text = {path.stem: path.read_text() for path in (project / TOOLS).glob("*_*.py")}
     assert sorted(text) == sorted([*names, "__init__"] if "__init__" in text else names)
     assert "My parcel." in text["get_parcel"]

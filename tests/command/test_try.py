@@ -119,14 +119,14 @@ def tools(*rows: dict[str, Any], api: str = "") -> None:
     Path(".copier-answers.yml").write_text(yaml.safe_dump(values_kept))
 
 
-def trying(api: Api, *rows: dict[str, Any], words: tuple[str, ...] = ()) -> int:
+def run_try(api: Api, *rows: dict[str, Any], words: tuple[str, ...] = ()) -> int:
     """Run `try` on tools in front of an API."""
     with serving(api):
         tools(*rows, api=api.address)
         return main(["try", "--send", *words])
 
 
-def found(name: str) -> dict[str, Any]:
+def load_finding(name: str) -> dict[str, Any]:
     """Return a tool in the file of findings."""
     answers = yaml.safe_load(Path("answers.try.yml").read_text())
     return next(tool for tool in answers["tools"] if tool["name"] == name)
@@ -136,7 +136,7 @@ def test_each_read_is_called_at_most_three_times_and_no_write(project: Path) -> 
     api = Api({"GET /parcels": [PARCEL], "GET /parcels/1": PARCEL})
     documented = {"returns": {"id": "int", "weight": "float"}}
     listing = {**LIST, "returns": [documented["returns"]]}
-    assert trying(api, DELETE, {**GET, **documented}, listing) == 0
+    assert run_try(api, DELETE, {**GET, **documented}, listing) == 0
     assert Counter(api.sent) == {"GET /parcels": 3, "GET /parcels/1": 3}
     assert api.tokens == {"Bearer a-token-of-parcels"}
     assert not (project / "answers.try.yml").exists()
@@ -167,26 +167,26 @@ def test_types_and_shapes_are_corrected(project: Path) -> None:
     )
     fields = {"id": "int", "weight": "str", "note": "str", "size": "int"}
     listing = {**LIST, "returns": [{"id": "int"}]}
-    assert trying(api, listing, {**GET, "returns": fields}) == 1
-    assert found("list_parcels")["returns"] == {
+    assert run_try(api, listing, {**GET, "returns": fields}) == 1
+    assert load_finding("list_parcels")["returns"] == {
         "data": {"type": "list[dict]", "default": None}
     }
-    assert found("get_parcel")["returns"] == {
+    assert load_finding("get_parcel")["returns"] == {
         "id": "str",
         "weight": "int",
         "note": {"type": "str", "default": None},
         "size": {"type": "int", "default": None},
     }
-    assert found("get_parcel")["params"][0] == {"name": "parcel_id"}
+    assert load_finding("get_parcel")["params"][0] == {"name": "parcel_id"}
 
 
 def test_a_read_that_changes_a_field_becomes_an_action(project: Path) -> None:
     counter = iter(range(10))
     api = Api({"GET /parcels": lambda _: [{"id": 1, "views": next(counter)}]})
-    assert trying(api, {**LIST, "returns": [{"id": "int", "views": "int"}]}) == 1
-    assert found("list_parcels")["behavior"] == "action"
-    assert "destructive" not in found("list_parcels"), "the cautious default"
-    assert "views" in found("list_parcels")["why"]
+    assert run_try(api, {**LIST, "returns": [{"id": "int", "views": "int"}]}) == 1
+    assert load_finding("list_parcels")["behavior"] == "action"
+    assert "destructive" not in load_finding("list_parcels"), "the cautious default"
+    assert "views" in load_finding("list_parcels")["why"]
 
 
 def test_an_etag_that_changes_alone_is_reported(
@@ -194,16 +194,16 @@ def test_an_etag_that_changes_alone_is_reported(
 ) -> None:
     counter = iter(range(10))
     api = Api({"GET /parcels": lambda _: (200, [PARCEL], {"ETag": str(next(counter))})})
-    assert trying(api, LIST) == 1
+    assert run_try(api, LIST) == 1
     assert "ETag (1 -> 2)" in capsys.readouterr().out
 
 
 def test_a_link_to_the_next_page_becomes_a_cursor(project: Path) -> None:
     link = {"Link": '</parcels?limit=2&page=2>; rel="next"'}
     api = Api({"GET /parcels": (200, [PARCEL], link)})
-    assert trying(api, {**LIST, "returns": [{"id": "int", "weight": "float"}]}) == 1
-    assert found("list_parcels")["http"] == "GET /parcels?page={cursor}"
-    assert found("list_parcels")["params"][0]["name"] == "cursor"
+    assert run_try(api, {**LIST, "returns": [{"id": "int", "weight": "float"}]}) == 1
+    assert load_finding("list_parcels")["http"] == "GET /parcels?page={cursor}"
+    assert load_finding("list_parcels")["params"][0]["name"] == "cursor"
 
 
 def test_the_address_that_answers_is_written_down(
@@ -232,7 +232,7 @@ def test_failures_are_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     listing = {**LIST, "returns": [{"id": "int"}]}
-    assert trying(Api({"GET /parcels": answer}), listing) == code
+    assert run_try(Api({"GET /parcels": answer}), listing) == code
     output = capsys.readouterr()
     assert printed in output.out + output.err
     assert "Traceback" not in output.err
@@ -240,9 +240,9 @@ def test_failures_are_one_line(
 
 def test_a_required_value_comes_from_the_user(project: Path) -> None:
     api = Api({"POST /parcels/search": []})
-    assert trying(api, SEARCH) == 1  # nothing can be called
+    assert run_try(api, SEARCH) == 1  # nothing can be called
     assert api.sent == []
-    assert trying(api, SEARCH, words=("--value", "text=ann")) == 0
+    assert run_try(api, SEARCH, words=("--value", "text=ann")) == 0
     assert set(api.bodies) == {b'{"text":"ann"}'}
 
 
@@ -250,14 +250,14 @@ def test_a_read_of_an_empty_service_is_not_called_and_no_failure(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api = Api({"GET /parcels": []})
-    assert trying(api, LIST, GET) == 0
+    assert run_try(api, LIST, GET) == 0
     assert {*api.sent} == {"GET /parcels"}
     output = capsys.readouterr().out.splitlines()
     assert output[0].startswith("get_parcel was not called: no value for parcel_id")
     assert output[1] == "3 requests: 1 right, 0 differ, 0 failed, 1 not called"
     # One that fails still is a failure.
     failing = Api({"GET /parcels": [PARCEL], "GET /parcels/1": (500, {})})
-    assert trying(failing, LIST, GET) == 1
+    assert run_try(failing, LIST, GET) == 1
     assert "1 failed" in capsys.readouterr().out
 
 
@@ -265,7 +265,7 @@ def test_a_program_gets_json_alone(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     listing = {**LIST, "returns": [{"id": "str"}]}
-    assert trying(Api({"GET /parcels": [PARCEL]}), listing, words=("--json",)) == 1
+    assert run_try(Api({"GET /parcels": [PARCEL]}), listing, words=("--json",)) == 1
     document = json.loads(capsys.readouterr().out)
     assert document["file"] == "answers.try.yml"
     assert document["tools"][0]["calls"] == 3

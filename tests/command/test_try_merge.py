@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from calling import at_hand, call
+from calling import call, uv_settings
 from command.test_import_changes import parcels
 from command.test_sync import TOOLS, replace, write_document
 from command.test_try import Api, serving
@@ -35,7 +35,7 @@ def test_findings_reach_the_files_of_a_server(tmp_path: Path) -> None:
     assert tried.returncode == 1, tried.stderr
     assert "weight is documented as int, str was received" in tried.stdout
     merging = ("--merge", "--from", "answers.try.yml", "--trust")
-    done = call(project, "update", *merging, **at_hand(project))
+    done = call(project, "update", *merging, **uv_settings(project))
     assert done.returncode in (0, 1), done.stdout + done.stderr
     (branch,) = git(project, "branch", "--list", "template-*").split()
     git(project, "merge", "--quiet", branch)
@@ -43,5 +43,5 @@ def test_findings_reach_the_files_of_a_server(tmp_path: Path) -> None:
     assert "weight: str" in merged
     assert '"""Mine."""' in merged
     assert f"api: {api.address}" in (project / ".copier-answers.yml").read_text()
-    again = call(project, "try", "--dry-run")
-    assert again.returncode == 0, again.stderr
+    second = call(project, "try", "--dry-run")
+    assert second.returncode == 0, second.stderr

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from calling import at_hand, call, environment, interruptible
-from lifecycle import TOOLS, bytes_of, commit, released, said, start
+from calling import call, environment, interruptible, uv_settings
+from lifecycle import TOOLS, bytes_of, commit, load_answers, released, start
 from support import git, pin
 
 TABLES = "src/copier_fastmcp/tables.json"
@@ -30,10 +30,10 @@ def releases(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture(scope="module")
-def made(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pinned_project(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A pinned server from v1."""
     project = start(
-        releases, tmp_path_factory.mktemp("made") / "p", tools=[*TOOLS, "update_note"]
+        releases, tmp_path_factory.mktemp("pinned") / "p", tools=[*TOOLS, "update_note"]
     )
     pin(project)
     commit(project, "pinned")
@@ -41,15 +41,15 @@ def made(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def mine(made: Path, tmp_path: Path) -> Path:
+def mine(pinned_project: Path, tmp_path: Path) -> Path:
     """A copy of it to write in."""
-    return shutil.copytree(made, tmp_path / "my notes")
+    return shutil.copytree(pinned_project, tmp_path / "my notes")
 
 
 def update(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the verb as somebody who trusts the template."""
     return call(
-        project, "update", "--trust", "--ref", "v3.0.0", *words, **at_hand(project)
+        project, "update", "--trust", "--ref", "v3.0.0", *words, **uv_settings(project)
     )
 
 
@@ -106,8 +106,8 @@ def test_the_change_is_on_a_branch_and_nothing_else_changes(
     assert max(map(len, text.splitlines())) <= 200
     git(mine, "merge", "--quiet", "template-v3.0.0")
     assert (mine / "notes.txt").read_text() == "in no commit\n"
-    again = update(mine)
-    assert (again.returncode, again.stdout) == (0, "up to date: v3.0.0\n")
+    second = update(mine)
+    assert (second.returncode, second.stdout) == (0, "up to date: v3.0.0\n")
 
 
 def test_here_puts_the_change_into_a_clean_tree(mine: Path) -> None:
@@ -124,7 +124,7 @@ def test_here_puts_the_change_into_a_clean_tree(mine: Path) -> None:
     assert done.stdout.endswith(
         "not staged: look at it with git diff, then commit\n"
     ), done.stderr
-    assert said(mine)["_commit"] == "v3.0.0"
+    assert load_answers(mine)["_commit"] == "v3.0.0"
     assert (mine / ".envrc").read_text() == "use uv\n"
     assert git(mine, "diff", "--cached", "--name-only") == ""
     assert git(mine, "for-each-ref").count("\n") == 1
@@ -190,7 +190,7 @@ def test_in_a_terminal_it_is_tried_and_asked_for(mine: Path) -> None:
         sys.executable,
         ["-P", "-m", "copier_fastmcp", "update", "--trust", "--ref", "v3.0.0"],
         cwd=mine,
-        env=environment(**at_hand(mine), PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm"),
+        env=environment(**uv_settings(mine), PROMPT_TOOLKIT_NO_CPR="1", TERM="xterm"),
         preexec_fn=interruptible,
         encoding="utf-8",
         dimensions=(40, 100),
@@ -213,7 +213,10 @@ def test_a_template_that_has_moved(mine: Path, releases: Path, tmp_path: Path) -
     done = update(mine, "--template", str(place), "--unpinned", "--data", "author=Ann")
     assert done.returncode == 0, done.stdout + done.stderr
     git(mine, "switch", "--quiet", "template-v3.0.0")
-    assert (said(mine)["_src_path"], said(mine)["_commit"]) == (str(place), "v3.0.0")
+    assert (load_answers(mine)["_src_path"], load_answers(mine)["_commit"]) == (
+        str(place),
+        "v3.0.0",
+    )
     assert 'author: "" -> "Ann"' in done.stdout
     assert git(mine, "log", "--format=%s", "-2").splitlines() == [
         "Update the template to v3.0.0",

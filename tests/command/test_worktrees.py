@@ -63,22 +63,22 @@ def change(worktree: Worktree, name: str = "new.txt", text: str = "new\n") -> No
     worktree.commit("Change")
 
 
-def everything(project: Path) -> tuple[object, ...]:
-    """What must not change: the tree, the index, the stash, HEAD."""
+def capture_state(project: Path) -> tuple[object, ...]:
+    """Capture what must not change: the tree, the index, the stash, HEAD."""
     stash = git(project, "stash", "list")
     head = (project / ".git/HEAD").read_text() + git(project, "rev-parse", "HEAD")
     return bytes_of(project), (project / ".git/index").read_bytes(), stash, head
 
 
 def test_only_a_branch_reaches_a_dirty_checkout(mine: Path) -> None:
-    before = everything(mine)
+    before = capture_state(mine)
     with Worktree(mine) as worktree:
         assert (worktree.root / "a.txt").read_text() == "a\n", "the last commit"
         assert not (worktree.root / "untracked.txt").exists()
         change(worktree)
         worktree.publish("ours")
         folder = worktree.root
-    assert everything(mine) == before
+    assert capture_state(mine) == before
     assert not folder.exists()
     assert git(mine, "worktree", "list").count("\n") == 1
     assert list((mine / ".git" / REGISTRY).iterdir()) == []
@@ -261,16 +261,22 @@ def test_a_killed_run_is_cleaned_up_by_the_next_and_a_living_one_is_not(
     mine: Path,
 ) -> None:
     command = [sys.executable, "-c", HOLD, str(mine)]
-    runs = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
-        for _ in range(2)
-    ]
-    roots = [Path(run.stdout.readline().strip()) for run in runs if run.stdout]
+    runs = []
+    for _ in range(2):
+        runs.append(
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, text=True, env=environment()
+            )
+        )
+    roots = []
+    for run in runs:
+        if run.stdout:
+            roots.append(Path(run.stdout.readline().strip()))
     assert remove_leftovers(mine) == []
     runs[0].kill()
     runs[0].wait()
     assert roots[0].is_dir()
-    before = everything(mine)
+    before = capture_state(mine)
     assert remove_leftovers(mine) == [roots[0].parent]
     assert [root.parent.exists() for root in roots] == [False, True]
     assert git(mine, "worktree", "list").count("\n") == 2
@@ -280,7 +286,7 @@ def test_a_killed_run_is_cleaned_up_by_the_next_and_a_living_one_is_not(
         pass
     assert not roots[1].parent.exists()
     assert git(mine, "worktree", "list").count("\n") == 1
-    assert everything(mine) == before
+    assert capture_state(mine) == before
 
 
 def test_a_leftover_whose_folder_is_gone(mine: Path) -> None:
@@ -353,11 +359,10 @@ def test_what_is_saved_while_files_are_written_is_kept(
         refused = "changed meanwhile" in str(error) or "saved meanwhile" in str(error)
     thread.join()
     for path in paths:
-        held = [
-            file.read_bytes()
-            for file in (path, path.with_name(f"{path.name}.yours"))
-            if file.exists()
-        ]
+        held = []
+        for file in (path, path.with_name(f"{path.name}.yours")):
+            if file.exists():
+                held.append(file.read_bytes())
         expected = saved.get(path, b"old\n" if refused else b"ours\n")
         assert expected in held, (path, refused, held)
 
@@ -436,8 +441,16 @@ def git_words(text: str) -> set[str]:
         if not isinstance(node, (ast.Call, ast.List, ast.Tuple)):
             continue
         parts = node.args if isinstance(node, ast.Call) else node.elts
-        words |= {part.value for part in parts if isinstance(part, ast.Constant)}
-    return {word for word in words if isinstance(word, str)}
+        constants = set()
+        for part in parts:
+            if isinstance(part, ast.Constant):
+                constants.add(part.value)
+        words |= constants
+    texts = set()
+    for word in words:
+        if isinstance(word, str):
+            texts.add(word)
+    return texts
 
 
 @pytest.mark.parametrize(
@@ -460,7 +473,9 @@ def test_a_list_of_verbs_is_no_call_of_git() -> None:
 def test_nothing_in_the_command_resets_cleans_or_stashes() -> None:
     """A temporary checkout is restored; the author's never, but for the answers under plain Copier."""
     modules = sorted((ROOT / "src/copier_fastmcp").rglob("*.py"))
-    found = {path.name: git_words(path.read_text("utf-8")) for path in modules}
+    words_by_module = {}
+    for path in modules:
+        words_by_module[path.name] = git_words(path.read_text("utf-8"))
     forbidden = {
         "reset",
         "--hard",
@@ -471,9 +486,12 @@ def test_nothing_in_the_command_resets_cleans_or_stashes() -> None:
         "checkout-index",
     }
     harmless = {"checkouts.py"}  # an outcome is called clean there
-    for name, words in found.items():
+    for name, words in words_by_module.items():
         assert words & forbidden == (
             {"clean"} & words if name in harmless else set()
         ), name
-    restoring = {name for name, words in found.items() if "--worktree" in words}
+    restoring = set()
+    for name, words in words_by_module.items():
+        if "--worktree" in words:
+            restoring.add(name)
     assert restoring == {"worktrees.py"}

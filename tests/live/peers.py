@@ -184,7 +184,9 @@ def list_operations(document: Mapping[str, Any]) -> list[str]:
     methods = ("get", "put", "post", "delete", "patch", "head")
     result = []
     for path, item in document.get("paths", {}).items():
-        result += [f"{method.upper()} {path}" for method in methods if method in item]
+        for method in methods:
+            if method in item:
+                result.append(f"{method.upper()} {path}")
     return result
 
 
@@ -199,12 +201,11 @@ async def play_peer(
             judgements.append(Judgement(step.operation, "no tool"))
             continue
         names = re.findall(r"\{([^}]+)\}", step.operation)
-        arguments = {
-            n: fill(v, values_kept) for n, v in zip(names, step.path, strict=True)
-        }
-        arguments |= {
-            name: fill(value, values_kept) for name, value in step.query.items()
-        }
+        arguments = {}
+        for n, v in zip(names, step.path, strict=True):
+            arguments[n] = fill(v, values_kept)
+        for name, value in step.query.items():
+            arguments[name] = fill(value, values_kept)
         if step.body is not None and peer.body:
             arguments[peer.body] = fill(step.body, values_kept)
         elif isinstance(step.body, Mapping):

@@ -49,9 +49,10 @@ def recording(service: str) -> Iterator[Recorder]:
         def forward(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             body = self.rfile.read(length)
-            headers = {
-                k: v for k, v in self.headers.items() if k.lower() not in DROPPED
-            }
+            headers = {}
+            for k, v in self.headers.items():
+                if k.lower() not in DROPPED:
+                    headers[k] = v
             headers["Accept-Encoding"] = "identity"
             connection = http.client.HTTPConnection(target, timeout=60)
             try:

@@ -1,4 +1,4 @@
-"""Whatever is answered, a validator answers in lines and never breaks."""
+"""Validators report every invalid answer in lines and never fail."""
 
 import json
 from typing import Any
@@ -79,7 +79,7 @@ JUNK = st.recursive(
 
 
 def field(*good: Any) -> st.SearchStrategy[Any]:
-    """Mostly a good value, now and then anything."""
+    """Draw mostly valid values, and sometimes arbitrary ones."""
     return st.integers(0, 20).flatmap(lambda n: st.sampled_from(good) if n else JUNK)
 
 
@@ -164,11 +164,11 @@ SETTINGS = settings(
 
 @SETTINGS
 @given(st.one_of(JUNK, TOOLS, st.lists(st.one_of(TOOLS, WORDS), max_size=3), WORDS))
-def test_whatever_the_tools_are_the_validator_answers(said: Any) -> None:
+def test_whatever_the_tools_are_the_validator_answers(tools: Any) -> None:
     for confirm in TABLES["confirm"]:
-        message = macro("validate", "tool_errors", said, confirm)
+        message = macro("validate", "tool_errors", tools, confirm)
         assert message.replace("\n", "").isprintable()
-        assert message or specs(said)
+        assert message or specs(tools)
 
 
 @SETTINGS
@@ -177,9 +177,9 @@ def test_whatever_the_tools_are_the_validator_answers(said: Any) -> None:
     st.one_of(JUNK, WORDS),
 )
 def test_whatever_the_resources_are_the_validator_answers(
-    said: Any, tools: Any
+    resources: Any, tools: Any
 ) -> None:
-    message = macro("validate", "resource_errors", said, tools)
+    message = macro("validate", "resource_errors", resources, tools)
     assert message.replace("\n", "").isprintable()
     if not message:
-        json.loads(macro("specs", "resource_specs", said, []))
+        json.loads(macro("specs", "resource_specs", resources, []))

@@ -1,4 +1,4 @@
-"""Mistakes in the answers: each is heard word for word."""
+"""Validation messages for mistakes in the answers, word for word."""
 
 import datetime as dt
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from support import answered, environment, macro, specs
+from support import complete_answers, environment, macro, specs
 
 from copier_fastmcp.tables import load_tables
 from copier_fastmcp.tools_answer import propose_behavior
@@ -56,31 +56,31 @@ HIDDEN += [
 ]
 
 
-def spelled(value: Any) -> Any:
-    """`x*101` in the file is 101 times x."""
+def expand_text(value: Any) -> Any:
+    """Expand `x*101` in a text to 101 times x."""
     if isinstance(value, str) and (many := re.fullmatch(r"(.*)(.)\*(\d+)", value)):
         return many[1] + many[2] * int(many[3])
     if isinstance(value, list):
-        return [spelled(item) for item in value]
-    return (
-        {k: spelled(v) for k, v in value.items()} if isinstance(value, dict) else value
-    )
+        return list(map(expand_text, value))
+    if isinstance(value, dict):
+        return {key: expand_text(item) for key, item in value.items()}
+    return value
 
 
-def heard(tools: Any, confirm: str = "deletes") -> str:
-    """Every error in the answer `tools`, by default under the default profile."""
+def validate_tools(tools: Any, confirm: str = "deletes") -> str:
+    """Return every error in the answer `tools`."""
     return macro("validate", "tool_errors", tools, confirm, True)
 
 
 @pytest.mark.parametrize(("file", "number"), MISTAKES)
 def test_one_mistake_one_message(file: str, number: int) -> None:
     case = MISTAKES[file, number]
-    answer = spelled(case["answer"])
+    answer = expand_text(case["answer"])
     resources = file == "resources"
     message = (
         macro("validate", "resource_errors", answer, "get_note", True)
         if resources
-        else heard(answer)
+        else validate_tools(answer)
     )
     assert message == case["error"]
 
@@ -89,7 +89,7 @@ def test_one_mistake_one_message(file: str, number: int) -> None:
 def test_a_pattern_that_may_be_matched_for_ever_is_not_tried(pattern: str) -> None:
     param = {"name": "q", "type": "str", "pattern": pattern, "default": "a" * 60 + "!"}
     began = time.process_time()
-    assert heard([{"name": "get_note", "params": [param]}]) == ""
+    assert validate_tools([{"name": "get_note", "params": [param]}]) == ""
     assert time.process_time() - began < 5
 
 
@@ -112,13 +112,13 @@ SEVERAL_ERRORS = [
 
 
 def test_the_command_lists_every_error() -> None:
-    assert heard(SEVERAL).splitlines() == SEVERAL_ERRORS
+    assert validate_tools(SEVERAL).splitlines() == SEVERAL_ERRORS
 
 
 def test_copier_shows_the_first_error_and_counts_the_others() -> None:
     message = macro("validate", "tool_errors", SEVERAL, "deletes")
-    more = "and 5 more: copier-fastmcp new --from FILE lists all"
-    assert message.splitlines() == [SEVERAL_ERRORS[0], more]
+    remainder = "and 5 more: copier-fastmcp new --from FILE lists all"
+    assert message.splitlines() == [SEVERAL_ERRORS[0], remainder]
 
 
 SHORT_ENOUGH = 70
@@ -154,8 +154,8 @@ def test_location_error_and_remedy_begin_a_message(file: str, number: int) -> No
 )
 def test_the_proposal_for_an_unknown_verb(name: str, proposal: str) -> None:
     """Never `=put` where a word of the name deletes: that would be a delete without a gate."""
-    assert heard(name).startswith(f"write {name}={proposal}; ")
-    assert heard([{"name": name, "title": "A"}]).startswith(
+    assert validate_tools(name).startswith(f"write {name}={proposal}; ")
+    assert validate_tools([{"name": name, "title": "A"}]).startswith(
         f"{name}: no such verb; add behavior: {proposal} "
     )
     assert propose_behavior(name) == proposal
@@ -191,7 +191,7 @@ TEXTS: dict[str, Any] = {
 @pytest.mark.parametrize("hidden", HIDDEN, ids=ascii)
 def test_no_hidden_character_in_any_text(place: str, hidden: str) -> None:
     tool = {"name": "get_note"} | TEXTS[place](f"a{hidden}b")
-    message = heard([tool])
+    message = validate_tools([tool])
     assert message
     assert "\n" not in message
     assert message.isprintable(), (
@@ -205,7 +205,7 @@ def test_no_hidden_character_in_any_text(place: str, hidden: str) -> None:
 )
 def test_no_hidden_character_in_the_other_answers(key: str, hidden: str) -> None:
     with pytest.raises(ValueError, match=f"^{key}: ") as caught:
-        answered({key: f"a{hidden}b"})
+        complete_answers({key: f"a{hidden}b"})
     assert str(caught.value).isprintable()
 
 
@@ -214,7 +214,7 @@ HYPHENS = "(lower-case letters, digits, single hyphens, 40 at most)"
 
 
 @pytest.mark.parametrize(
-    ("key", "said", "message"),
+    ("key", "answer", "message"),
     [
         ("domain", "My Orders", f'write my_orders, not "My Orders" {LETTERS}'),
         ("domain", "n" * 33, f'write {"n" * 32}, not "{"n" * 18}… {LETTERS}'),
@@ -258,20 +258,19 @@ HYPHENS = "(lower-case letters, digits, single hyphens, 40 at most)"
         ),
     ],
 )
-def test_mistakes_in_the_other_answers(key: str, said: str, message: str) -> None:
+def test_mistakes_in_the_other_answers(key: str, answer: str, message: str) -> None:
     with pytest.raises(ValueError, match=key) as caught:
-        answered({key: said})
+        complete_answers({key: answer})
     most = {"domain": 32, "package_name": 40}.get(key, 0)
     assert str(caught.value) == f"{key}: {message.format(most=most)}"
 
 
 def test_every_module_of_this_python_is_refused() -> None:
     table: Any = environment().get_template("macros/tables.jinja").module
-    public = {
-        name
-        for name in sys.stdlib_module_names
-        if re.fullmatch("[a-z][a-z0-9_]*", name)
-    }
+    public = set()
+    for name in sys.stdlib_module_names:
+        if re.fullmatch("[a-z][a-z0-9_]*", name):
+            public.add(name)
     assert public <= set(table.NAMES["standard_library"])
 
 
@@ -279,14 +278,14 @@ def test_a_list_in_itself_is_a_mistake_like_any_other() -> None:
     tools: list[Any] = ["get_note"]
     tools.append(tools)
     place = "tools" + "[2]" * 13
-    assert heard(tools) == f"{place}: nested too deeply; remove some brackets"
+    assert validate_tools(tools) == f"{place}: nested too deeply; remove some brackets"
 
 
 def test_a_date_without_quotes_is_the_text_that_was_written() -> None:
     param = {"name": "day", "type": "date", "default": dt.date(2026, 1, 31)}
-    said = [{"name": "get_note", "title": dt.date(2026, 1, 31), "params": [param]}]
-    assert heard(said) == ""
-    (tool,) = specs(said)
+    tools = [{"name": "get_note", "title": dt.date(2026, 1, 31), "params": [param]}]
+    assert validate_tools(tools) == ""
+    (tool,) = specs(tools)
     assert (tool["title"], tool["params"][0]["default"]) == ("2026-01-31", "2026-01-31")
 
 
@@ -314,11 +313,11 @@ def test_a_date_without_quotes_is_the_text_that_was_written() -> None:
     ],
 )
 def test_the_nearest_key(key: str, nearest: str | None) -> None:
-    message = heard([{"name": "get_note", key: 1}])
+    message = validate_tools([{"name": "get_note", key: 1}])
     remedy = f"; write {nearest} (" if nearest else "; the keys are "
     assert remedy in message
 
 
 def test_the_tables_and_the_engine_have_one_pattern_of_hidden_characters() -> None:
-    """Jinja reads it from the tables; the engine, which holds no policy, has its own copy."""
+    """Jinja reads the pattern from the tables; the engine has a copy."""
     assert load_tables()["hidden"] == texts.HIDDEN.pattern

@@ -1,4 +1,4 @@
-"""What the tool language makes of a name: behavior, title, class, record."""
+"""Behavior, title, class and record derived from a tool name."""
 
 from itertools import pairwise
 from typing import Any
@@ -10,10 +10,10 @@ from tables import BEHAVIOR_OF, BEHAVIORS, TABLES, VERSIONS
 Tool = dict[str, Any]
 
 
-def spec(tool: Tool | str) -> Tool:
-    """The specification of one tool."""
-    (found,) = specs([tool])
-    return found
+def specify(tool: Tool | str) -> Tool:
+    """Return the specification of one tool."""
+    (specification,) = specs([tool])
+    return specification
 
 
 RELEASED = """get list search find lookup fetch read show count check describe validate resolve ping: read
@@ -27,7 +27,7 @@ send run start stop execute trigger: action"""
 
 
 def test_a_released_verb_never_moves() -> None:
-    """Written out by hand: a verb may come, but none of these may go or change its behavior."""
+    """Verbs may be added, but no released verb may be removed or change its behavior."""
     for line in RELEASED.splitlines():
         verbs, _, kind = line.partition(": ")
         assert {BEHAVIOR_OF[verb] for verb in verbs.split()} == {kind}
@@ -41,10 +41,12 @@ def test_the_macros_read_the_tables() -> None:
 
 @pytest.mark.parametrize("verb", BEHAVIOR_OF)
 def test_the_first_word_says_what_a_tool_does(verb: str) -> None:
-    assert spec(f"{verb}_note")["behavior"] == BEHAVIOR_OF[verb]
-    assert spec(verb)["behavior"] == BEHAVIOR_OF[verb]
-    assert spec(f"{verb}_note=action")["behavior"] == "action"
-    assert spec({"name": f"{verb}_note", "behavior": "ensure"})["behavior"] == "ensure"
+    assert specify(f"{verb}_note")["behavior"] == BEHAVIOR_OF[verb]
+    assert specify(verb)["behavior"] == BEHAVIOR_OF[verb]
+    assert specify(f"{verb}_note=action")["behavior"] == "action"
+    assert (
+        specify({"name": f"{verb}_note", "behavior": "ensure"})["behavior"] == "ensure"
+    )
 
 
 @pytest.mark.parametrize("verb", TABLES["verbs"]["update"])
@@ -60,11 +62,13 @@ def test_the_first_word_says_what_a_tool_does(verb: str) -> None:
 def test_a_change_without_a_version_is_a_put(
     verb: str, params: list[str] | None, behavior: str
 ) -> None:
-    said = {} if params is None else {"params": [{"name": name} for name in params]}
-    found = spec({"name": f"{verb}_note"} | said)
-    assert found["behavior"] == behavior
+    tool_params = (
+        {} if params is None else {"params": [{"name": name} for name in params]}
+    )
+    specification = specify({"name": f"{verb}_note"} | tool_params)
+    assert specification["behavior"] == behavior
     if params is None:
-        assert [param["name"] for param in found["params"]] == [
+        assert [param["name"] for param in specification["params"]] == [
             "note_id",
             "etag",
             "title",
@@ -73,7 +77,7 @@ def test_a_change_without_a_version_is_a_put(
 
 
 @pytest.mark.parametrize(
-    "said",
+    "tools",
     [
         "get_note, shelve_note=put",
         " get_note ,, shelve_note = put ,",
@@ -82,8 +86,8 @@ def test_a_change_without_a_version_is_a_put(
         [{"name": "get_note"}, "shelve_note=put"],
     ],
 )
-def test_names_mappings_and_both_mean_the_same(said: object) -> None:
-    assert specs(said) == specs(
+def test_names_mappings_and_both_mean_the_same(tools: object) -> None:
+    assert specs(tools) == specs(
         [{"name": "get_note"}, {"name": "shelve_note", "behavior": "put"}]
     )
 
@@ -109,7 +113,7 @@ def test_titles_and_classes(name: str, title: str, camel: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("many", "one"),
+    ("plural", "singular"),
     [
         *(
             ("notes", "note"),
@@ -137,8 +141,8 @@ def test_titles_and_classes(name: str, title: str, camel: str) -> None:
         ),
     ],
 )
-def test_plural_and_singular(many: str, one: str) -> None:
-    assert macro("names", "singular", many) == one
+def test_plural_and_singular(plural: str, singular: str) -> None:
+    assert macro("names", "singular", plural) == singular
 
 
 @pytest.mark.parametrize(
@@ -152,14 +156,17 @@ def test_plural_and_singular(many: str, one: str) -> None:
     ],
 )
 def test_the_kind_of_record(tool: Tool | str, record: str) -> None:
-    assert spec(tool)["record"] == record
+    assert specify(tool)["record"] == record
 
 
 def test_modules_and_long_names() -> None:
-    found = spec({"name": "get_note", "module": "notes"})
-    assert (found["module"], found["file"]) == ("notes", "notes/get_note")
-    assert spec("get_note")["file"] == "get_note"
-    assert spec("get_" + "x" * 60)["class"] == "Tool"
+    specification = specify({"name": "get_note", "module": "notes"})
+    assert (specification["module"], specification["file"]) == (
+        "notes",
+        "notes/get_note",
+    )
+    assert specify("get_note")["file"] == "get_note"
+    assert specify("get_" + "x" * 60)["class"] == "Tool"
 
 
 # The author's word ----------------------------------------------------------------------------------------
@@ -191,9 +198,9 @@ def test_a_behavior_that_is_written_counts_whatever_the_name(
     typed = f"{tool}={behavior}"
     for confirm in TABLES["confirm"]:
         assert macro("validate", "tool_errors", typed, confirm) == ""
-    found = spec(typed)
-    assert (found["behavior"], found["record"]) == (behavior, record)
-    assert found["description"] == description
+    specification = specify(typed)
+    assert (specification["behavior"], specification["record"]) == (behavior, record)
+    assert specification["description"] == description
 
 
 @pytest.mark.parametrize("verb", BEHAVIOR_OF)
@@ -201,7 +208,7 @@ def test_a_behavior_that_is_written_counts_whatever_the_name(
 def test_no_name_speaks_against_a_behavior(verb: str, behavior: str) -> None:
     for tool in (f"{verb}_note={behavior}", f"note_{verb}={behavior}"):
         assert macro("validate", "tool_errors", tool, "writes") == ""
-        assert spec(tool)["behavior"] == behavior
+        assert specify(tool)["behavior"] == behavior
 
 
 @pytest.mark.parametrize("confirm", TABLES["confirm"])
@@ -217,8 +224,11 @@ def test_a_gate_is_taken_away_with_a_reason_only(behavior: str, confirm: str) ->
     assert ("add exceptions: [{hint: confirm" in message) == (
         behavior in TABLES["confirm"][confirm]
     )
-    why = [{"hint": "confirm", "value": False, "why": "It can be undone."}]
-    assert macro("validate", "tool_errors", [tool | {"exceptions": why}], confirm) == ""
+    exceptions = [{"hint": "confirm", "value": False, "why": "It can be undone."}]
+    assert (
+        macro("validate", "tool_errors", [tool | {"exceptions": exceptions}], confirm)
+        == ""
+    )
 
 
 @pytest.mark.parametrize("confirm", TABLES["confirm"])

@@ -1,4 +1,4 @@
-"""What a tool is about when a prefix hides its verb, an ID may be left out, or a resource names the kind."""
+"""Tools with a prefix before the verb or an optional ID, and the record of a resource."""
 
 import json
 from typing import Any
@@ -9,8 +9,8 @@ from support import macro, specs
 NOTE_ID = {"name": "note_id", "type": "int"}
 
 
-def one(**said: Any) -> dict[str, Any]:
-    return specs([said])[0]
+def specify(**tool: Any) -> dict[str, Any]:
+    return specs([tool])[0]
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,12 @@ def one(**said: Any) -> dict[str, Any]:
 def test_a_prefix_does_not_hide_the_verb_of_the_behavior(
     name: str, behavior: str, verb: str, record: str
 ) -> None:
-    spec = one(name=name, behavior=behavior)
+    spec = specify(name=name, behavior=behavior)
     assert (spec["verb"], spec["record"]) == (verb, record)
 
 
 def test_a_prefixed_list_gets_the_parameters_of_a_list() -> None:
-    spec = one(name="nc_notes_list_notes", behavior="read")
+    spec = specify(name="nc_notes_list_notes", behavior="read")
     assert [param["name"] for param in spec["params"]] == ["limit", "cursor"]
     assert (spec["shape"], spec["description"]) == ("list", "List notes.")
 
@@ -81,7 +81,7 @@ def test_a_read_answers_one_or_a_list(tool: dict[str, Any], shape: str) -> None:
 def test_a_list_fills_a_next_cursor_that_may_be_null(
     field: object, source: str
 ) -> None:
-    spec = one(name="list_notes", returns={"next_cursor": field})
+    spec = specify(name="list_notes", returns={"next_cursor": field})
     assert spec["returns"][0]["from"] == source
 
 
@@ -98,8 +98,8 @@ def test_a_list_fills_a_next_cursor_that_may_be_null(
 )
 def test_a_resource_holds_a_kind_that_the_tools_know(uri: str, kind: str) -> None:
     tools = specs(["get_note", "get_green_note"])
-    (found,) = json.loads(macro("specs", "resource_specs", [{"uri": uri}], tools))
-    assert found["record"] == kind
+    (resource,) = json.loads(macro("specs", "resource_specs", [{"uri": uri}], tools))
+    assert resource["record"] == kind
 
 
 @pytest.mark.parametrize(

@@ -69,12 +69,12 @@ def test_every_value_is_itself_again(value: Any) -> None:
     ],
 )
 def test_literals(value: object, kind: str, written: str | None) -> None:
-    found = macro("python", "literal", value, kind)
-    assert found == (written or f'UUID("{value}")')
+    literal = macro("python", "literal", value, kind)
+    assert literal == (written or f'UUID("{value}")')
 
 
 @pytest.mark.parametrize(
-    ("said", "written"),
+    ("constraints", "written"),
     [
         ({"type": "int", "ge": 1}, 'a: Annotated[int, Field(description="A.", ge=1)]'),
         (
@@ -104,11 +104,11 @@ def test_literals(value: object, kind: str, written: str | None) -> None:
         ({"type": "float", "gt": 0, "lt": 0.5}, None),
     ],
 )
-def test_parameters(said: dict[str, Any], written: str | None) -> None:
-    param = {"name": "a", "description": "A."} | said
+def test_parameters(constraints: dict[str, Any], written: str | None) -> None:
+    param = {"name": "a", "description": "A."} | constraints
     (tool,) = specs([{"name": "get_note", "params": [param]}])
-    found = macro("python", "parameter", tool["params"][0], 4)
-    assert found == (
+    parameter = macro("python", "parameter", tool["params"][0], 4)
+    assert parameter == (
         written or 'a: Annotated[float, Field(description="A.", gt=0, lt=0.5)]'
     )
 
@@ -211,7 +211,7 @@ def test_values_that_do_not_fit(kind: str, value: object) -> None:
 
 
 def compiles(pattern: str) -> bool:
-    """Whether Python and Pydantic's engine both take a pattern, and mean it plainly."""
+    """Whether both Python and Pydantic's engine accept a pattern without warnings."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -23,27 +23,39 @@ READING = [
 ]
 
 
-def records(fields: object) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = json.loads(
+def parse_records(fields: object) -> dict[str, list[dict[str, Any]]]:
+    fields_of_records: dict[str, list[dict[str, Any]]] = json.loads(
         macro("records", "records", fields)
     )
-    return found
+    return fields_of_records
 
 
-def specs_of(
+def specify_by_name(
     tools: object, fields: object = None, domain: str = "reading"
 ) -> dict[str, dict[str, Any]]:
     text = macro("specs", "specs", tools, "sqlite", fields or {}, domain)
     return {spec["name"]: spec for spec in json.loads(text)}
 
 
-def params_of(spec: dict[str, Any]) -> list[str]:
-    return [param["name"] for param in spec["params"]]
+def list_names(fields: list[dict[str, Any]]) -> list[str]:
+    return [field["name"] for field in fields]
+
+
+def list_params(spec: dict[str, Any]) -> list[str]:
+    return list_names(spec["params"])
+
+
+def list_outlines(specs: dict[str, dict[str, Any]]) -> list[str]:
+    names = []
+    for name, spec in specs.items():
+        if spec["outline"]:
+            names.append(name)
+    return names
 
 
 def test_types_are_written_or_guessed() -> None:
     written = "title, due date, price, done, state (new|old), note?, pages (number), seen (date, optional)"
-    assert records({"orders": written}) == {
+    assert parse_records({"orders": written}) == {
         "order": [
             {"name": "title", "type": "str"},
             {"name": "due_date", "type": "date"},
@@ -64,9 +76,9 @@ def test_types_are_written_or_guessed() -> None:
 
 def test_both_forms_are_the_same() -> None:
     listed = {"article": ["title", "url", "tags (list)", "read"]}
-    assert records(listed) == records(ARTICLE)
+    assert parse_records(listed) == parse_records(ARTICLE)
     mapped = {"article": ["title", {"name": "tags", "type": "list[str]"}]}
-    assert records(mapped)["article"][1] == {"name": "tags", "type": "list[str]"}
+    assert parse_records(mapped)["article"][1] == {"name": "tags", "type": "list[str]"}
 
 
 def test_the_types_are_shown() -> None:
@@ -109,14 +121,14 @@ def test_good_fields_are_accepted(fields: object) -> None:
 
 
 def test_tools_use_the_fields_of_their_record() -> None:
-    specs = specs_of(READING, ARTICLE)
+    specs = specify_by_name(READING, ARTICLE)
     fields = ["title", "url", "tags", "read"]
-    assert params_of(specs["add_article"]) == fields
-    assert params_of(specs["update_article"]) == ["article_id", "etag", *fields]
-    assert params_of(specs["tag_article"]) == ["article_id", "tags"]
-    returned = [field["name"] for field in specs["get_article"]["returns"]]
+    assert list_params(specs["add_article"]) == fields
+    assert list_params(specs["update_article"]) == ["article_id", "etag", *fields]
+    assert list_params(specs["tag_article"]) == ["article_id", "tags"]
+    returned = list_names(specs["get_article"]["returns"])
     assert returned == ["id", "etag", *fields]
-    items = [field["name"] for field in specs["search_articles"]["item_fields"]]
+    items = list_names(specs["search_articles"]["item_fields"])
     assert items == ["id", "etag", *fields]
 
 
@@ -124,29 +136,31 @@ def test_tools_use_the_fields_of_their_record() -> None:
     ("name", "value"), [("mark_article_read", True), ("mark_article_unread", False)]
 )
 def test_a_name_that_ends_in_a_yes_or_no_sets_it(name: str, value: bool) -> None:
-    spec = specs_of(READING, ARTICLE)[name]
+    spec = specify_by_name(READING, ARTICLE)[name]
     assert spec["assigns"] == ["read", value]
     assert spec["record"] == "article"
-    assert params_of(spec) == ["article_id"]
+    assert list_params(spec) == ["article_id"]
 
 
 def test_a_name_that_ends_in_a_field_sets_it() -> None:
-    spec = specs_of(["set_article_title"], ARTICLE)["set_article_title"]
-    assert params_of(spec) == ["article_id", "title"]
+    spec = specify_by_name(["set_article_title"], ARTICLE)["set_article_title"]
+    assert list_params(spec) == ["article_id", "title"]
     assert spec["partial"]
 
 
 def test_names_that_are_no_records_are_outlines() -> None:
-    specs = specs_of(READING, ARTICLE)
-    outlines = [name for name, spec in specs.items() if spec["outline"]]
+    specs = specify_by_name(READING, ARTICLE)
+    outlines = list_outlines(specs)
     assert outlines == ["import_articles", "get_statistics", "send_reminder"]
     written = [name for name, spec in specs.items() if spec["implemented"]]
     assert len(written) == len(READING) - 3
 
 
 def test_collective_words_are_outlines_without_any_fields() -> None:
-    specs = specs_of(["get_note", "get_statistics", "import_notes=action"], {}, "notes")
-    assert [name for name, spec in specs.items() if spec["outline"]] == [
+    specs = specify_by_name(
+        ["get_note", "get_statistics", "import_notes=action"], {}, "notes"
+    )
+    assert list_outlines(specs) == [
         "get_statistics",
         "import_notes",
     ]
@@ -154,10 +168,10 @@ def test_collective_words_are_outlines_without_any_fields() -> None:
 
 def test_other_records_that_are_created_are_no_outlines() -> None:
     tools = ["add_article", "list_tags", "create_tag", "list_readers"]
-    specs = specs_of(tools, ARTICLE)
-    assert [name for name, spec in specs.items() if spec["outline"]] == ["list_readers"]
+    specs = specify_by_name(tools, ARTICLE)
+    assert list_outlines(specs) == ["list_readers"]
 
 
 def test_what_an_author_describes_is_no_outline() -> None:
-    told = {"name": "get_statistics", "record": "statistic"}
-    assert not specs_of([told], ARTICLE)["get_statistics"]["outline"]
+    tool = {"name": "get_statistics", "record": "statistic"}
+    assert not specify_by_name([tool], ARTICLE)["get_statistics"]["outline"]

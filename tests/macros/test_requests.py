@@ -1,23 +1,25 @@
-"""What a tool of an API may take beyond single values: objects with fields, whole bodies, styles, files."""
+"""Structured inputs of API tools: objects with fields, whole bodies, styles and files."""
 
 from typing import Any
 
 from support import macro, specs
 
 
-def rendered_models(*params: dict[str, Any]) -> str:
-    """The classes of the parameters of a tool."""
+def render_models(*params: dict[str, Any]) -> str:
+    """Render the classes of a tool's parameters."""
     [tool] = specs(
         [{"name": "create_note", "http": "POST /notes", "params": [*params]}]
     )
-    return "".join(
-        macro("python", "models", param) for param in tool["params"] if param["model"]
-    )
+    models = []
+    for param in tool["params"]:
+        if param["model"]:
+            models.append(macro("python", "models", param))
+    return "".join(models)
 
 
 def test_an_object_with_fields_is_a_typed_class() -> None:
     fields = [{"name": "name"}, {"name": "age", "type": "int", "required": False}]
-    text = rendered_models({"name": "owner", "type": "object", "fields": fields})
+    text = render_models({"name": "owner", "type": "object", "fields": fields})
     assert "class CreateNoteOwner(TypedDict):" in text
     assert "    name: Annotated[str, Field(" in text
     assert "    age: NotRequired[Annotated[int, Field(" in text
@@ -29,7 +31,7 @@ def test_objects_in_objects_come_first() -> None:
         "type": "object",
         "fields": [{"name": "x", "type": "float"}],
     }
-    text = rendered_models({"name": "parts", "type": "list[object]", "fields": [spot]})
+    text = render_models({"name": "parts", "type": "list[object]", "fields": [spot]})
     inner, outer = "class CreateNotePartsSpot(", "class CreateNoteParts("
     assert 0 < text.index(inner) < text.index(outer)
     assert "    spot: Annotated[CreateNotePartsSpot, Field(" in text

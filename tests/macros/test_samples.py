@@ -1,4 +1,4 @@
-"""Samples for the probes: values that keep the constraints of a parameter."""
+"""Sample values for probes satisfy the constraints of a parameter."""
 
 import json
 from typing import Any
@@ -18,19 +18,19 @@ STEADY = settings(
 
 @STEADY
 @given(strategies.params("a"))
-def test_a_sample_keeps_the_constraints(said: dict[str, Any]) -> None:
-    (tool,) = specs([{"name": "get_note", "params": [said]}])
+def test_a_sample_keeps_the_constraints(constraints: dict[str, Any]) -> None:
+    (tool,) = specs([{"name": "get_note", "params": [constraints]}])
     (param,) = tool["params"]
-    for other in (False, True):
-        value = json.loads(macro("values", "sample", param, other))
+    for is_second in (False, True):
+        value = json.loads(macro("values", "sample", param, is_second))
         if value is None:
             assert (
-                "pattern" in said
-                or said.get("min_length", 0) > 1000
-                or said.get("type") == "any"
+                "pattern" in constraints
+                or constraints.get("min_length", 0) > 1000
+                or constraints.get("type") == "any"
             )
             continue
-        checked = dict(said, default=value)
+        checked = dict(constraints, default=value)
         checked.pop("required", None)
         assert (
             macro(
@@ -44,8 +44,10 @@ def test_a_sample_keeps_the_constraints(said: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [{"min_length": 10**9}, {"type": "list[int]", "min_items": 10**9}]
+    "constraints", [{"min_length": 10**9}, {"type": "list[int]", "min_items": 10**9}]
 )
-def test_a_sample_that_would_fill_the_memory_is_not_made(said: dict[str, Any]) -> None:
-    (tool,) = specs([{"name": "get_note", "params": [{"name": "a"} | said]}])
+def test_a_sample_that_would_fill_the_memory_is_not_made(
+    constraints: dict[str, Any],
+) -> None:
+    (tool,) = specs([{"name": "get_note", "params": [{"name": "a"} | constraints]}])
     assert macro("values", "sample", tool["params"][0]) == "null"

@@ -12,15 +12,24 @@ OR_ZERO = {"type": "int", "default": 0}
 OR_NULL = {"type": "int", "default": None}
 
 
-def spec(tool: Tool | str) -> Tool:
-    """The specification of one tool."""
-    (found,) = specs([tool])
-    return found
+def specify(tool: Tool | str) -> Tool:
+    """Return the specification of one tool."""
+    (specification,) = specs([tool])
+    return specification
 
 
-def names(found: Tool, what: str = "params") -> list[str]:
-    """The names of a tool's parameters or results."""
-    return [item["name"] for item in found[what]]
+def list_names(tool: Tool, what: str = "params") -> list[str]:
+    """List the names of a tool's parameters or results."""
+    return [item["name"] for item in tool[what]]
+
+
+def list_id_types(fields: list[Tool]) -> list[str]:
+    """List the types of the fields called `id`."""
+    types = []
+    for field in fields:
+        if field["name"] == "id":
+            types.append(field["type"])
+    return types
 
 
 @pytest.mark.parametrize(
@@ -50,18 +59,17 @@ def names(found: Tool, what: str = "params") -> list[str]:
 def test_what_a_name_alone_takes_and_answers(
     name: str, params: list[str], returns: list[str]
 ) -> None:
-    found = spec(name)
-    assert (names(found), names(found, "returns")) == (params, returns)
-    assert found["implemented"]
-    assert all(
-        item["description"].endswith(".") for item in found["params"] + found["returns"]
-    )
-    assert found["description"].endswith(".")
+    tool = specify(name)
+    assert (list_names(tool), list_names(tool, "returns")) == (params, returns)
+    assert tool["implemented"]
+    for item in tool["params"] + tool["returns"]:
+        assert item["description"].endswith(".")
+    assert tool["description"].endswith(".")
 
 
 @pytest.mark.parametrize("name", ["get_2fa_code", "delete_2fa_codes", "get__note"])
 def test_a_parameter_of_ours_is_always_a_python_name(name: str) -> None:
-    (param,) = spec(name)["params"]
+    (param,) = specify(name)["params"]
     assert param["py"].isidentifier()
     assert param["py"] == param["name"]
 
@@ -75,8 +83,8 @@ def test_tools_of_one_record_share_its_fields() -> None:
     _, get, update, append = specs(
         [create, "get_order", "update_order", "append_order"]
     )
-    assert names(get, "returns") == ["id", "etag", "amount", "state"]
-    assert names(update) == ["order_id", "etag", "amount", "state"]
+    assert list_names(get, "returns") == ["id", "etag", "amount", "state"]
+    assert list_names(update) == ["order_id", "etag", "amount", "state"]
     changed = update["params"][2]
     assert (changed["type"], changed["limits"], changed["optional"]) == (
         "float",
@@ -86,18 +94,20 @@ def test_tools_of_one_record_share_its_fields() -> None:
     assert not changed["has_default"], (
         "a default would overwrite what the caller left out"
     )
-    assert names(append) == ["order_id", "state"]
+    assert list_names(append) == ["order_id", "state"]
     assert update["description"].endswith("get_order returns the current one.")
 
 
 def test_two_spellings_of_one_parameter_are_one_field() -> None:
-    first = {
+    create_tool = {
         "name": "create_order",
         "params": [{"name": "order-id"}, {"name": "due-date"}],
     }
-    other = {"name": "put_order", "params": [{"name": "id"}, {"name": "due_date"}]}
-    *_, update = specs([first, other, "update_order"])
-    assert len(names(update)) == len({param["py"] for param in update["params"]}) == 3
+    put_tool = {"name": "put_order", "params": [{"name": "id"}, {"name": "due_date"}]}
+    *_, update = specs([create_tool, put_tool, "update_order"])
+    assert (
+        len(list_names(update)) == len({param["py"] for param in update["params"]}) == 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +129,7 @@ def test_two_spellings_of_one_parameter_are_one_field() -> None:
 )
 def test_the_identity_parameter(params: list[str], key: str) -> None:
     assert (
-        spec({"name": "get_note", "params": [{"name": n} for n in params]})["key"]
+        specify({"name": "get_note", "params": [{"name": n} for n in params]})["key"]
         == key
     )
 
@@ -127,15 +137,15 @@ def test_the_identity_parameter(params: list[str], key: str) -> None:
 @pytest.mark.parametrize("version", sorted(VERSIONS))
 def test_the_version_parameter_names_its_source(version: str) -> None:
     tool = {"name": "update_note", "params": [{"name": "note_id"}, {"name": version}]}
-    _, found = specs(["get_note", tool])
-    assert found["params"][1]["role"] == "version"
-    assert "get_note" in found["params"][1]["description"]
-    assert "get_note" in found["description"]
-    assert "stale" in found["description"]
+    _, update = specs(["get_note", tool])
+    assert update["params"][1]["role"] == "version"
+    assert "get_note" in update["params"][1]["description"]
+    assert "get_note" in update["description"]
+    assert "stale" in update["description"]
 
 
 @pytest.mark.parametrize(
-    ("said", "implemented"),
+    ("constraints", "implemented"),
     [
         ({}, True),
         ({"required": False}, True),
@@ -147,14 +157,16 @@ def test_the_version_parameter_names_its_source(version: str) -> None:
     ],
 )
 def test_a_version_that_is_no_etag_of_ours_needs_a_body_of_its_own(
-    said: Tool, implemented: bool
+    constraints: Tool, implemented: bool
 ) -> None:
-    params = [{"name": "note_id"}, {"name": "title"}, {"name": "version"} | said]
-    assert spec({"name": "update_note", "params": params})["implemented"] is implemented
+    params = [{"name": "note_id"}, {"name": "title"}, {"name": "version"} | constraints]
+    assert (
+        specify({"name": "update_note", "params": params})["implemented"] is implemented
+    )
 
 
 @pytest.mark.parametrize(
-    ("said", "optional", "has_default"),
+    ("constraints", "optional", "has_default"),
     [
         ({}, False, False),
         ({"required": True}, False, False),
@@ -165,8 +177,12 @@ def test_a_version_that_is_no_etag_of_ours_needs_a_body_of_its_own(
         ({"default": ""}, False, True),
     ],
 )
-def test_optional_and_default(said: Tool, optional: bool, has_default: bool) -> None:
-    (param,) = spec({"name": "get_note", "params": [{"name": "a"} | said]})["params"]
+def test_optional_and_default(
+    constraints: Tool, optional: bool, has_default: bool
+) -> None:
+    (param,) = specify({"name": "get_note", "params": [{"name": "a"} | constraints]})[
+        "params"
+    ]
     assert (param["optional"], param["has_default"]) == (optional, has_default)
 
 
@@ -189,7 +205,7 @@ def test_optional_and_default(said: Tool, optional: bool, has_default: bool) -> 
     ],
 )
 def test_wire_names_that_python_does_not_allow(wire: str, python: str) -> None:
-    (param,) = spec({"name": "get_note", "params": [{"name": wire}]})["params"]
+    (param,) = specify({"name": "get_note", "params": [{"name": wire}]})["params"]
     assert (param["name"], param["py"]) == (wire, python)
 
 
@@ -230,15 +246,15 @@ def test_wire_names_that_python_does_not_allow(wire: str, python: str) -> None:
 def test_where_a_result_comes_from(
     name: str, params: str, returns: Tool, sources: list[str]
 ) -> None:
-    found = spec({"name": name, "params": [{"name": params}], "returns": returns})
-    assert [field["from"] for field in found["returns"]] == sources
-    assert names(found, "returns") == list(returns)
-    assert found["implemented"] is ("nowhere" not in sources)
+    tool = specify({"name": name, "params": [{"name": params}], "returns": returns})
+    assert [field["from"] for field in tool["returns"]] == sources
+    assert list_names(tool, "returns") == list(returns)
+    assert tool["implemented"] is ("nowhere" not in sources)
 
 
 def test_a_result_with_a_null_default_is_optional() -> None:
     returns = {"x": {"type": "int", "default": None, "description": "X."}}
-    (field,) = spec({"name": "get_note", "returns": returns})["returns"]
+    (field,) = specify({"name": "get_note", "returns": returns})["returns"]
     assert (field["optional"], field["has_default"], field["description"]) == (
         True,
         False,
@@ -258,13 +274,15 @@ def test_a_result_with_a_null_default_is_optional() -> None:
 def test_resources(
     uri: str, file: str | None, variables: list[str], record: str | None
 ) -> None:
-    said = {"uri": uri, "name": "N", "description": "D."}
-    (found,) = json.loads(macro("specs", "resource_specs", [said], specs("get_note")))
-    assert found["variables"] == variables
-    assert found["mime_type"] == "application/json"
-    assert file is None or found["file"] == file
-    assert record is None or found["record"] == record
-    assert found["file"].isidentifier()
+    answer = {"uri": uri, "name": "N", "description": "D."}
+    (resource,) = json.loads(
+        macro("specs", "resource_specs", [answer], specs("get_note"))
+    )
+    assert resource["variables"] == variables
+    assert resource["mime_type"] == "application/json"
+    assert file is None or resource["file"] == file
+    assert record is None or resource["record"] == record
+    assert resource["file"].isidentifier()
 
 
 def test_what_has_no_identity_is_the_one_called_current() -> None:
@@ -276,17 +294,11 @@ def test_what_has_no_identity_is_the_one_called_current() -> None:
         {"name": "delete_note", "params": [{"name": "note_id", "type": "int"}]},
         "create_note",
     ]
-    theme, listed, said, _, note = specs(tools)
-    assert [field["type"] for field in theme["returns"] if field["name"] == "id"] == [
-        "str"
-    ]
-    assert [
-        field["type"] for field in listed["item_fields"] if field["name"] == "id"
-    ] == ["str"]
-    assert not said["implemented"]
-    assert [field["type"] for field in note["returns"] if field["name"] == "id"] == [
-        "int"
-    ]
+    theme, listed, put_theme, _, note = specs(tools)
+    assert list_id_types(theme["returns"]) == ["str"]
+    assert list_id_types(listed["item_fields"]) == ["str"]
+    assert not put_theme["implemented"]
+    assert list_id_types(note["returns"]) == ["int"]
 
 
 def test_an_id_that_is_a_number_is_arranged_as_it_is_sent() -> None:
@@ -302,7 +314,7 @@ def test_an_id_that_is_a_number_is_arranged_as_it_is_sent() -> None:
 def test_an_id_that_is_called_ids_and_is_one_has_its_type() -> None:
     params = [{"name": "note_ids", "type": "email"}, {"name": "text"}]
     (tool,) = specs([{"name": "append_note", "params": params}])
-    assert [f["type"] for f in tool["returns"] if f["name"] == "id"] == ["str"]
+    assert list_id_types(tool["returns"]) == ["str"]
 
 
 def test_ensure_cannot_make_up_a_uuid() -> None:
@@ -315,11 +327,11 @@ def test_ensure_cannot_make_up_a_uuid() -> None:
 def test_a_result_field_that_a_record_holds_otherwise_is_left_to_its_author() -> None:
     returns = {"id": "int", "etag": {"type": "int", "default": 0}}
     params = [{"name": "note_id", "type": "int"}, {"name": "title"}]
-    assert not spec({"name": "set_note", "params": params, "returns": returns})[
+    assert not specify({"name": "set_note", "params": params, "returns": returns})[
         "implemented"
     ]
     returns["etag"] = {"type": "str", "default": ""}
-    assert spec({"name": "set_note", "params": params, "returns": returns})[
+    assert specify({"name": "set_note", "params": params, "returns": returns})[
         "implemented"
     ]
 

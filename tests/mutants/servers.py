@@ -66,151 +66,160 @@ class Done(BaseModel):
 
 @dataclass(frozen=True)
 class Row:
-    """One tool: how it is declared, what it takes and does, what its probe prepares, what has to be found."""
+    """A tool: its declaration, parameters and body, the setup of its probe, and the expected finding."""
 
     server: str
     name: str
     declared: str
-    takes: str
-    does: str
+    parameters: str
+    body: str
     finds: str = ""
     arranges: str = ""
     probe: str = ""
 
 
-def rows(server: str) -> list[Row]:
-    """The mutants of a server, and the correct tools among them."""
-    wrong = ("declared", "takes", "does", "finds", "arranges")
-    right = ("declared", "takes", "does", "arranges", "probe")
-    of = _read(server)
-    tables = [(wrong, of.get("mutants", {})), (right, of.get("correct", {}))]
-    tables.append((right, _read(SHARED).get(server, {})))
-    return [
-        Row(server, name, **dict(zip(keys, row, strict=False)))
-        for keys, table in tables
-        for name, row in table.items()
+def load_rows(server: str) -> list[Row]:
+    """Load the mutants and the correct tools of a server."""
+    mutant_columns = ("declared", "parameters", "body", "finds", "arranges")
+    correct_columns = ("declared", "parameters", "body", "arranges", "probe")
+    document = _load_document(server)
+    tables = [
+        (mutant_columns, document.get("mutants", {})),
+        (correct_columns, document.get("correct", {})),
     ]
+    tables.append((correct_columns, _load_document(SHARED).get(server, {})))
+    server_rows = []
+    for keys, table in tables:
+        for name, row in table.items():
+            server_rows.append(Row(server, name, **dict(zip(keys, row, strict=False))))
+    return server_rows
 
 
-def _read(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(
+def _load_document(name: str) -> dict[str, Any]:
+    document: dict[str, Any] = yaml.safe_load(
         (HERE / f"{name}.yml").read_text(encoding="utf-8")
     )
-    return found
+    return document
 
 
-def _parameters(takes: str) -> ast.arguments:
-    (function,) = ast.parse(f"def f({takes}): ...").body
+def _parse_parameters(parameters: str) -> ast.arguments:
+    (function,) = ast.parse(f"def f({parameters}): ...").body
     assert isinstance(function, ast.FunctionDef)
     return function.args
 
 
-def _signature(takes: str) -> str:
-    found = _parameters(takes)
-    values = [None] * (len(found.args) - len(found.defaults)) + [*found.defaults]
+def _format_signature(parameters: str) -> str:
+    arguments = _parse_parameters(parameters)
+    values = [None] * (len(arguments.args) - len(arguments.defaults)) + [
+        *arguments.defaults
+    ]
     texts = []
-    for each, value in zip(found.args, values, strict=True):
-        kind = ast.unparse(each.annotation) if each.annotation else "Any"
+    for argument, value in zip(arguments.args, values, strict=True):
+        kind = ast.unparse(argument.annotation) if argument.annotation else "Any"
         if kind != "Context":
-            kind = f'Annotated[{kind}, Field(description="The {each.arg}.")]'
+            kind = f'Annotated[{kind}, Field(description="The {argument.arg}.")]'
         texts.append(
-            f"{each.arg}: {kind}" + (f" = {ast.unparse(value)}" if value else "")
+            f"{argument.arg}: {kind}" + (f" = {ast.unparse(value)}" if value else "")
         )
     return ", ".join(texts)
 
 
-def _tool(row: Row, handle: str) -> str:
+def _format_tool(row: Row, handle: str) -> str:
     title = row.name.replace("_", " ").title()
     call = row.declared if "(" in row.declared else f"{row.declared}()"
     head, _, options = call.partition("(")
     return f"""
 
 @{head}(title="{title}", why="It is a row of a table.", {options}
-async def {row.name}({_signature(row.takes)}) -> Done:
+async def {row.name}({_format_signature(row.parameters)}) -> Done:
     \"\"\"Do the work of {row.name}.\"\"\"
     b = {handle}
-    {row.does}
+    {row.body}
     return Done(ok=True)
 """
 
 
-def _identities(row: Row, of: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The identities that an arrangement names: those that the tool takes as parameters, others as plain names."""
-    taken = {each.arg for each in _parameters(row.takes).args}
+def _format_identities(row: Row, document: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Split the identities of an arrangement into parameters of the tool and plain variables."""
+    parameter_names = set()
+    for argument in _parse_parameters(row.parameters).args:
+        parameter_names.add(argument.arg)
     parameters, lines = [], []
-    for name, value in of["identities"].items():
+    for name, value in document["identities"].items():
         spellings = (
             name,
             f"{name}s",
             f"ticket_{name}",
             f"from_{name.removeprefix('note_')}",
         )
-        if taken.intersection(spellings):
+        if parameter_names.intersection(spellings):
             parameters.append(f"{name}={value!r}")
         else:
             lines.append(f"{name} = {value!r}")
     return ", ".join(["b", *parameters]), lines
 
 
-def _probe(row: Row, of: Mapping[str, Any]) -> str:
-    found = _parameters(row.takes)
-    required = found.args[: len(found.args) - len(found.defaults)]
+def _format_probe(row: Row, document: Mapping[str, Any]) -> str:
+    arguments = _parse_parameters(row.parameters)
+    required = arguments.args[: len(arguments.args) - len(arguments.defaults)]
     pairs = []
-    for each in required:
-        if each.arg == "ctx":
+    for argument in required:
+        if argument.arg == "ctx":
             continue
-        value = of["samples"].get(each.arg)
-        for name, identity in of["identities"].items():
-            plain = value == identity and each.arg in (name, f"ticket_{name}")
-            pairs += [f"{each.arg!r}: {name}"] if plain else []
-            pairs += [f"{each.arg!r}: [{name}]"] if each.arg == f"{name}s" else []
-        if not pairs or not pairs[-1].startswith(f"{each.arg!r}:"):
-            pairs.append(f"{each.arg!r}: {value!r}")
-    parameters, lines = _identities(row, of)
-    body = [*of["arrange"].strip().splitlines(), f"return {{{', '.join(pairs)}}}"]
+        value = document["samples"].get(argument.arg)
+        for name, identity in document["identities"].items():
+            plain = value == identity and argument.arg in (name, f"ticket_{name}")
+            pairs += [f"{argument.arg!r}: {name}"] if plain else []
+            pairs += (
+                [f"{argument.arg!r}: [{name}]"] if argument.arg == f"{name}s" else []
+            )
+        if not pairs or not pairs[-1].startswith(f"{argument.arg!r}:"):
+            pairs.append(f"{argument.arg!r}: {value!r}")
+    parameters, lines = _format_identities(row, document)
+    body = [*document["arrange"].strip().splitlines(), f"return {{{', '.join(pairs)}}}"]
     body = [*lines, *([row.arranges] if row.arranges else body)]
     text = "\n".join(f"    {line}" for line in body)
     return f"{IMPORTS}\nfrom {PACKAGE}.backend import *\n\n{row.probe}\n\nasync def arrange({parameters}):\n{text}\n"
 
 
-def write(server: str, chosen: Sequence[Row], folder: Path) -> Path:
-    """A project of a server with these tools."""
-    of, source = _read(server), folder / "src" / PACKAGE
-    said = {"server_name": "mutants-mcp", "package_name": PACKAGE, "backend": "none"}
-    said |= of.get("answers", {})
-    for path, text in rendered({**said, "tools": ["ping_it"]}).items():
+def write_project(server: str, chosen: Sequence[Row], folder: Path) -> Path:
+    """Write a project with the selected tools."""
+    document, source = _load_document(server), folder / "src" / PACKAGE
+    answers = {"server_name": "mutants-mcp", "package_name": PACKAGE, "backend": "none"}
+    answers |= document.get("answers", {})
+    for path, text in rendered({**answers, "tools": ["ping_it"]}).items():
         if "ping_it" in path:
             continue
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
-    if "backend" in of:
-        text = f"{IMPORTS}\n\n{of['backend']}\n{CONNECT}"
+    if "backend" in document:
+        text = f"{IMPORTS}\n\n{document['backend']}\n{CONNECT}"
         (source / "backend.py").write_text(text, encoding="utf-8")
     (source / "tools").mkdir(exist_ok=True)
     (source / "tools/__init__.py").touch()
-    tools = IMPORTS + TOOLS + "\n\n" + of.get("tools", "")
+    tools = IMPORTS + TOOLS + "\n\n" + document.get("tools", "")
     for row in chosen:
-        tools += _tool(row, of.get("handle", "backend()"))
+        tools += _format_tool(row, document.get("handle", "backend()"))
     (source / "tools/all.py").write_text(tools, encoding="utf-8")
     (folder / "tests/tools").mkdir(parents=True, exist_ok=True)
     for row in chosen:
         probe = folder / f"tests/tools/test_{row.name}.py"
-        probe.write_text(_probe(row, of), encoding="utf-8")
+        probe.write_text(_format_probe(row, document), encoding="utf-8")
     return folder
 
 
-def findings(project: Path) -> dict[str, list[str]]:
-    """What the suite of a project says, by the name of the tool; "" for what is about none of them."""
+def run_suite(project: Path) -> dict[str, list[str]]:
+    """Run the suite of a project; messages by tool, or under "" without a tool."""
     report = project / "report.xml"
     files = ["tests/policy/test_annotations.py", "tests/policy/test_behavior.py"]
-    done = python(project, *PYTEST, f"--junitxml={report}", *files)
-    assert report.exists(), done.stdout + done.stderr
-    found: dict[str, list[str]] = {}
+    process = python(project, *PYTEST, f"--junitxml={report}", *files)
+    assert report.exists(), process.stdout + process.stderr
+    messages: dict[str, list[str]] = {}
     for case in ET.parse(report).iter("testcase"):
-        for wrong in [*case.findall("failure"), *case.findall("error")]:
+        for failure in [*case.findall("failure"), *case.findall("error")]:
             tool = case.attrib["name"].rpartition("[")[2].rstrip("]").rpartition("-")[2]
-            text = (wrong.text or "").removeprefix("Failed: ")
-            found.setdefault(tool if "[" in case.attrib["name"] else "", []).append(
+            text = (failure.text or "").removeprefix("Failed: ")
+            messages.setdefault(tool if "[" in case.attrib["name"] else "", []).append(
                 text
             )
-    return found
+    return messages

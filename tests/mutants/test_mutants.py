@@ -11,34 +11,38 @@ import re
 import pytest
 from support import nightly_but
 
-from .servers import SERVERS, Row, findings, rows, write
+from .servers import SERVERS, Row, load_rows, run_suite, write_project
 
 ALL = os.environ.get("MUTANTS") == "all"
 
 
-def chosen(server: str) -> list[Row]:
-    """The rows of a server that are run here."""
-    return rows(server) if ALL else rows(server)[SERVERS.index(server) :: 20]
+def choose_rows(server: str) -> list[Row]:
+    """Choose the rows of a server for this run."""
+    return load_rows(server) if ALL else load_rows(server)[SERVERS.index(server) :: 20]
 
 
 class Findings(dict[str, dict[str, list[str]]]):
-    """The findings of each server."""
+    """The findings of each server, computed on first access."""
 
     def __init__(self, factory: pytest.TempPathFactory) -> None:
-        """Take what makes folders."""
+        """Store the factory for folders."""
         super().__init__()
         self.factory = factory
 
     def __missing__(self, server: str) -> dict[str, list[str]]:
         """Run the suite of a server."""
-        project = write(server, chosen(server), self.factory.mktemp(server))
-        self[server] = findings(project)
+        project = write_project(
+            server, choose_rows(server), self.factory.mktemp(server)
+        )
+        self[server] = run_suite(project)
         return self[server]
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[str]]]:
-    """What the suite of a server finds, by tool, run when it is first asked for."""
+def suite_findings(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, dict[str, list[str]]]:
+    """The findings of each server's suite by tool, run on first access."""
     return Findings(tmp_path_factory)
 
 
@@ -47,29 +51,45 @@ EVERY_RUN = ("api", "dict")
 
 @pytest.mark.parametrize("server", nightly_but(EVERY_RUN, SERVERS))
 def test_each_mutant_is_found_by_the_words_meant(
-    server: str, said: dict[str, dict[str, list[str]]]
+    server: str, suite_findings: dict[str, dict[str, list[str]]]
 ) -> None:
-    wrong = [row for row in chosen(server) if row.finds]
+    mutants = []
+    for row in choose_rows(server):
+        if row.finds:
+            mutants.append(row)
     missed = []
-    for row in wrong:
-        words = said[server].get(row.name, [])
-        good = any(re.search(row.finds, text, re.DOTALL) for text in words)
-        missed += [] if good else [f"{row.name}: wants {row.finds!r}, said {words[:1]}"]
-        print(f"{server:10} {row.name:26} {'found' if good else 'MISSED'}  {row.finds}")
+    for row in mutants:
+        words = suite_findings[server].get(row.name, [])
+        is_found = any(re.search(row.finds, text, re.DOTALL) for text in words)
+        if not is_found:
+            missed.append(f"{row.name}: wants {row.finds!r}, said {words[:1]}")
+        verdict = "found" if is_found else "MISSED"
+        print(f"{server:10} {row.name:26} {verdict}  {row.finds}")
     assert not missed, "\n".join(missed)
 
 
 @pytest.mark.parametrize("server", nightly_but(EVERY_RUN, SERVERS))
 def test_no_correct_tool_is_called_wrong(
-    server: str, said: dict[str, dict[str, list[str]]]
+    server: str, suite_findings: dict[str, dict[str, list[str]]]
 ) -> None:
-    right = {row.name for row in chosen(server) if not row.finds}
-    assert {
-        name: texts for name, texts in said[server].items() if name in {*right, ""}
-    } == {}
+    correct = set()
+    for row in choose_rows(server):
+        if not row.finds:
+            correct.add(row.name)
+    false_findings = {}
+    for name, texts in suite_findings[server].items():
+        if name in {*correct, ""}:
+            false_findings[name] = texts
+    assert false_findings == {}
 
 
 def test_there_are_enough_of_both() -> None:
-    every = [row for server in SERVERS for row in rows(server)]
-    assert len([row for row in every if row.finds]) >= 250
-    assert len([row for row in every if not row.finds]) >= 80
+    mutants, correct = 0, 0
+    for server in SERVERS:
+        for row in load_rows(server):
+            if row.finds:
+                mutants += 1
+            else:
+                correct += 1
+    assert mutants >= 250
+    assert correct >= 80

@@ -31,155 +31,169 @@ SOURCES: dict[str, dict[str, Any]] = json.loads(
 )
 
 
-def labels(name: str) -> dict[tuple[str, str], set[str]]:
-    """Document and operation -> the behaviors that a reader finds right."""
-    rows = [
-        line.split("\t")
-        for line in (HERE / name).read_text(encoding="utf-8").splitlines()
-    ]
-    return {
-        (document, operation): set(text.split("|"))
-        for document, operation, text in rows
-    }
+def load_labels(name: str) -> dict[tuple[str, str], set[str]]:
+    """Load the accepted behaviors of each document and operation."""
+    labels = {}
+    for line in (HERE / name).read_text(encoding="utf-8").splitlines():
+        document, operation, text = line.split("\t")
+        labels[document, operation] = set(text.split("|"))
+    return labels
 
 
-def drawn(folder: Path) -> Iterator[tuple[str, Operation]]:
-    """The operations that were labelled: two thirds of each document's share are no GET."""
+def draw_operations(folder: Path) -> Iterator[tuple[str, Operation]]:
+    """Draw the labelled operations; two thirds of each document's share are not GET."""
     for name, source in SOURCES.items():
         listed = sorted(
             operations(read(folder / source["file"])), key=lambda row: row.name
         )
         chance = random.Random(f"labels-1-{name}")
-        reads_ = [row for row in listed if row.method == "GET"]
-        writes = [row for row in listed if row.method != "GET"]
-        count = min(len(writes), source["drawn"] - source["drawn"] // 3)
-        result = chance.sample(writes, count)
-        result += chance.sample(reads_, min(len(reads_), source["drawn"] - count))
-        for row in sorted(result, key=lambda row: row.name):
+        read_operations, write_operations = [], []
+        for row in listed:
+            if row.method == "GET":
+                read_operations.append(row)
+            else:
+                write_operations.append(row)
+        writes_drawn = min(
+            len(write_operations), source["drawn"] - source["drawn"] // 3
+        )
+        reads_drawn = min(len(read_operations), source["drawn"] - writes_drawn)
+        sample = chance.sample(write_operations, writes_drawn)
+        sample += chance.sample(read_operations, reads_drawn)
+        for row in sorted(sample, key=lambda row: row.name):
             yield name, row
 
 
-def fact(name: str, row: Operation) -> dict[str, Any]:
-    """Of an operation, what its behavior is derived from, and nothing else."""
+def extract_facts(name: str, row: Operation) -> dict[str, Any]:
+    """Extract the facts that the behavior of an operation is derived from."""
     kind, schema = row.json_body
     properties = schema.get("properties")
     inner = row.path.rstrip("/") + "/{"
-    remaining: dict[str, Any] = {
+    record: dict[str, Any] = {
         "document": name,
         "operation": row.name,
         "id": row.operation_id,
     }
-    remaining["tags"], remaining["summary"] = row.tags, row.text("summary")
-    remaining["answers"] = row.statuses
+    record["tags"], record["summary"] = row.tags, row.text("summary")
+    record["answers"] = row.statuses
     if not row.text("summary"):
-        remaining["description"] = " ".join(row.text("description").split()[:6])
+        record["description"] = " ".join(row.text("description").split()[:6])
     if row.contents:
-        remaining["body"] = {
+        if not isinstance(properties, dict):
+            properties = {}
+        choices = {}
+        for field, source in properties.items():
+            if enum := row.document.followed(source).get("enum"):
+                choices[field] = enum
+        record["body"] = {
             "kinds": [*row.contents],
-            "fields": [*properties] if isinstance(properties, dict) else [],
-            "choices": {
-                field: result
-                for field, source in (
-                    properties if isinstance(properties, dict) else {}
-                ).items()
-                if (result := row.document.followed(source).get("enum"))
-            },
+            "fields": [*properties],
+            "choices": choices,
             "required": schema.get("required") or [],
             "json": kind if is_json(kind) else "",
         }
     if row.raw.get("callbacks"):
-        remaining["callbacks"] = True
+        record["callbacks"] = True
     if scopes := [route for route in row.scopes if route]:
-        remaining["scopes"] = scopes
+        record["scopes"] = scopes
     paths = row.document.root.get("paths") or {}
     if any(path.startswith(inner) and "/" not in path[len(inner) :] for path in paths):
-        remaining["items_below"] = True
+        record["items_below"] = True
     partner = row.siblings.get("put")
     if isinstance(partner, dict):
-        remaining["put"] = "body" if partner.get("requestBody") else "no body"
-    if needed := [
-        p["name"]
-        for p in row.parameters
-        if p.get("in") == "query" and p.get("required")
-    ]:
-        remaining["query"] = needed
-    return remaining
+        record["put"] = "body" if partner.get("requestBody") else "no body"
+    required_parameters = []
+    for parameter in row.parameters:
+        if parameter.get("in") == "query" and parameter.get("required"):
+            required_parameters.append(parameter["name"])
+    if required_parameters:
+        record["query"] = required_parameters
+    return record
 
 
-def operation(remaining: dict[str, Any]) -> Operation:
-    """An operation that is made of such facts."""
-    method, path = remaining["operation"].split(" ", 1)
-    raw: dict[str, Any] = {"operationId": remaining["id"], "tags": remaining["tags"]}
+def build_operation(record: dict[str, Any]) -> Operation:
+    """Build an operation from recorded facts."""
+    method, path = record["operation"].split(" ", 1)
+    raw: dict[str, Any] = {"operationId": record["id"], "tags": record["tags"]}
     raw |= {
-        "summary": remaining["summary"],
-        "description": remaining.get("description", ""),
+        "summary": record["summary"],
+        "description": record.get("description", ""),
     }
-    raw["responses"] = {code: {"description": ""} for code in remaining["answers"]}
-    if body := remaining.get("body"):
-        fields = {
-            field: {"enum": body["choices"].get(field)} for field in body["fields"]
-        }
+    raw["responses"] = {code: {"description": ""} for code in record["answers"]}
+    if body := record.get("body"):
+        fields = {}
+        for field in body["fields"]:
+            fields[field] = {"enum": body["choices"].get(field)}
         schema = {"type": "object", "properties": fields, "required": body["required"]}
         content = {kind: {"schema": schema} for kind in body["kinds"]}
         raw["requestBody"] = {"content": content}
-    if remaining.get("callbacks"):
+    if record.get("callbacks"):
         raw["callbacks"] = {"called": {}}
-    if "scopes" in remaining:
-        raw["security"] = [{"oauth": route} for route in remaining["scopes"]]
-    raw["parameters"] = [
-        {"in": "query", "name": name, "required": True}
-        for name in remaining.get("query", ())
-    ]
+    if "scopes" in record:
+        raw["security"] = [{"oauth": route} for route in record["scopes"]]
+    raw["parameters"] = []
+    for name in record.get("query", ()):
+        raw["parameters"].append({"in": "query", "name": name, "required": True})
     item: dict[str, Any] = {}
-    if "put" in remaining:
+    if "put" in record:
         item["put"] = (
-            {"requestBody": {"content": {}}} if remaining["put"] == "body" else {}
+            {"requestBody": {"content": {}}} if record["put"] == "body" else {}
         )
     item[method.lower()] = raw
     paths: dict[str, Any] = {path: item}
-    if remaining.get("items_below"):
+    if record.get("items_below"):
         paths[path.rstrip("/") + "/{below}"] = {}
     result = operations(Document(Path("facts"), {"openapi": "3.1.0", "paths": paths}))
-    return next(row for row in result if row.name == remaining["operation"])
+    return next(row for row in result if row.name == record["operation"])
 
 
-def facts(names: str = "facts.jsonl") -> list[dict[str, Any]]:
-    """What was recorded."""
+def load_facts(names: str = "facts.jsonl") -> list[dict[str, Any]]:
+    """Load the recorded facts."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(HERE.glob(names))]
-    return [json.loads(line) for text in texts for line in text.splitlines()]
+    rows = []
+    for text in texts:
+        for line in text.splitlines():
+            rows.append(json.loads(line))
+    return rows
 
 
-def derived(names: str = "facts.jsonl") -> dict[tuple[str, str], Derived]:
-    """What an import says now of each recorded operation."""
-    return {
-        (remaining["document"], remaining["operation"]): derive(operation(remaining))
-        for remaining in facts(names)
-    }
+def derive_recorded(names: str = "facts.jsonl") -> dict[tuple[str, str], Derived]:
+    """Derive the behavior of each recorded operation."""
+    behaviors = {}
+    for record in load_facts(names):
+        behaviors[(record["document"], record["operation"])] = derive(
+            build_operation(record)
+        )
+    return behaviors
 
 
 def score_blind(folder: Path, name: str = "blind.tsv") -> list[str]:
-    """How the import does on labels whose documents are not here, and each operation that is not right."""
-    text = labels(name)
-    result: dict[tuple[str, str], Derived] = {}
+    """Score the import on blind labels, and list each operation that is not right."""
+    labelled = load_labels(name)
+    derivations: dict[tuple[str, str], Derived] = {}
     for file in sorted(folder.iterdir()):
         for row in operations(read(file)):
-            if (file.stem, row.name) in text:
-                result[file.stem, row.name] = derive(row)
+            if (file.stem, row.name) in labelled:
+                derivations[file.stem, row.name] = derive(row)
     counts = Counter[str]()
     lines = []
-    for at, behaviors in text.items():
+    for at, behaviors in labelled.items():
         outcome = "missing"
-        if at in result:
-            right = result[at].behavior in behaviors
-            outcome = "asked" if result[at].asked else "right" if right else "wrong"
-            if result[at].behavior == "read" and "read" not in behaviors:
+        if at in derivations:
+            right = derivations[at].behavior in behaviors
+            outcome = (
+                "asked" if derivations[at].asked else "right" if right else "wrong"
+            )
+            if derivations[at].behavior == "read" and "read" not in behaviors:
                 counts["false reads"] += 1
         counts[outcome] += 1
         if outcome != "right":
             lines.append(
-                f"{outcome}: {' '.join(at)}: {result.get(at)}, {'|'.join(sorted(behaviors))}"
+                f"{outcome}: {' '.join(at)}: {derivations.get(at)}, {'|'.join(sorted(behaviors))}"
             )
-    families = {(at[0], row.family or at[1]) for at, row in result.items() if row.asked}
+    families = set()
+    for at, derivation in derivations.items():
+        if derivation.asked:
+            families.add((at[0], derivation.family or at[1]))
     printed = ", ".join(
         f"{counts[key]} {key}" for key in ("right", "asked", "wrong", "missing")
     )
@@ -189,7 +203,7 @@ def score_blind(folder: Path, name: str = "blind.tsv") -> list[str]:
     ]
 
 
-def report() -> str:
+def format_report() -> str:
     """The figures in Markdown."""
     lines = [
         "# How often an import is right",
@@ -201,27 +215,30 @@ def report() -> str:
         "| labels | operations | right | asked | wrong | right or asked | false reads |"
     ]
     lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
-    extra = derived("unseen-*.jsonl")
+    extra = derive_recorded("unseen-*.jsonl")
     for name in ("labels.tsv", "second.tsv", "unseen.tsv"):
-        text = labels(name)
-        result = extra if name == "unseen.tsv" else derived()
-        question = [at for at in text if result[at].asked]
-        right = [
-            at
-            for at in text
-            if not result[at].asked and result[at].behavior in text[at]
-        ]
-        reads_ = [
-            at
-            for at in text
-            if result[at].behavior == "read" and "read" not in text[at]
-        ]
-        share = (len(right) + len(question)) / len(text)
-        failures = len(text) - len(right) - len(question)
+        labelled = load_labels(name)
+        derivations = extra if name == "unseen.tsv" else derive_recorded()
+        questions, right, false_reads = 0, 0, 0
+        for at, behaviors in labelled.items():
+            row = derivations[at]
+            if row.asked:
+                questions += 1
+            elif row.behavior in behaviors:
+                right += 1
+            if row.behavior == "read" and "read" not in behaviors:
+                false_reads += 1
+        total = len(labelled)
+        share = (right + questions) / total
+        failures = total - right - questions
         lines.append(
-            f"| {name} | {len(text)} | {len(right)} | {len(question)} | {failures} | {share:.1%} | {len(reads_)} |"
+            f"| {name} | {total} | {right} | {questions} | {failures} | {share:.1%} | {false_reads} |"
         )
-    result, first, second = derived(), labels("labels.tsv"), labels("second.tsv")
+    derivations, first, second = (
+        derive_recorded(),
+        load_labels("labels.tsv"),
+        load_labels("second.tsv"),
+    )
     same = sum(first[at] == second[at] for at in first)
     lines += [
         "",
@@ -232,7 +249,7 @@ def report() -> str:
         "| document | operation | labels | derived | why |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for at, row in sorted(result.items()):
+    for at, row in sorted(derivations.items()):
         if row.asked or row.behavior not in first[at] & second[at]:
             printed = " / ".join(sorted(first[at] | second[at]))
             derived_as = f"{row.behavior}, asked" if row.asked else row.behavior
@@ -242,8 +259,8 @@ def report() -> str:
     return "\n".join(lines) + "\n"
 
 
-def table(folder: Path) -> str:
-    """What the operations of whole documents became, in Markdown."""
+def format_table(folder: Path) -> str:
+    """Format a Markdown table of the conversion of whole documents."""
     behaviors = [
         "read",
         "create",
@@ -271,9 +288,12 @@ def table(folder: Path) -> str:
         listed = list(operations(document))
         rows = convert(listed, Options())
         took = time.perf_counter() - began
-        built = [row for row in rows if row.tool]
+        built = []
+        for row in rows:
+            if row.tool:
+                built.append(row)
         counts = Counter(row.derived.behavior for row in built)
-        question = sum(row.derived.asked for row in built)
+        questions = sum(row.derived.asked for row in built)
         cells: list[object] = [
             source["title"],
             document.version,
@@ -282,7 +302,7 @@ def table(folder: Path) -> str:
         ]
         cells += [
             *(counts[row] for row in behaviors),
-            question,
+            questions,
             len(rows) - len(built),
             f"{took:.1f}",
         ]
@@ -292,16 +312,15 @@ def table(folder: Path) -> str:
 
 if __name__ == "__main__":
     if "--record" in sys.argv:
-        rows = [
-            json.dumps(fact(*one), ensure_ascii=False)
-            for one in drawn(Path(sys.argv[-1]))
-        ]
+        rows = []
+        for row in draw_operations(Path(sys.argv[-1])):
+            rows.append(json.dumps(extract_facts(*row), ensure_ascii=False))
         (HERE / "facts.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
     elif "--blind" in sys.argv:
         print("\n".join(score_blind(Path(sys.argv[2]), *sys.argv[3:])))
     elif "--table" in sys.argv:
-        print(table(Path(sys.argv[-1])))
+        print(format_table(Path(sys.argv[-1])))
     elif "--write" in sys.argv:
-        (HERE / "report.md").write_text(report(), encoding="utf-8")
+        (HERE / "report.md").write_text(format_report(), encoding="utf-8")
     else:
-        print(report())
+        print(format_report())

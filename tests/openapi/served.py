@@ -23,7 +23,7 @@ settings = importlib.import_module(f"{PACKAGE}.settings").Settings(
 
 
 async def arranged(tool: str) -> tuple[Any, dict[str, Any] | None]:
-    """The API as a tool finds it, and the arguments of its call; none where it is not probed."""
+    """Arrange the API for a tool and return the arguments of its call, or None without a probe."""
     module, faked = (
         importlib.import_module(f"tests.tools.test_{tool}"),
         fake.connect(settings),
@@ -41,7 +41,7 @@ class Arranges(Middleware):
     async def on_call_tool(
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
     ) -> Any:
-        """Call a tool of an API that nothing has happened to yet."""
+        """Call a tool on a freshly arranged API."""
         faked, _ = await arranged(context.message.name)
         try:
             return await call_next(context)
@@ -51,7 +51,7 @@ class Arranges(Middleware):
 
 
 async def calls() -> dict[str, Any]:
-    """The arguments for each tool."""
+    """Collect the arguments for each tool."""
     files = (PROJECT / "tests/tools").glob("test_*.py")
     names = [path.stem.removeprefix("test_") for path in files]
     return {name: (await arranged(name))[1] for name in names}

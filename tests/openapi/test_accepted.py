@@ -1,10 +1,10 @@
-"""What import writes is what the template takes: each row was once refused, or sent under another name."""
+"""The template accepts what import writes; each row is a former defect."""
 
 from typing import Any
 
 import pytest
-from openapi.documents_of import answers, document
-from support import answered
+from openapi.documents_of import make_document, make_responses
+from support import complete_answers
 
 from copier_fastmcp.openapi.converting import answers_of, convert
 from copier_fastmcp.openapi.operations import operations
@@ -38,8 +38,8 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("DELETE /notes", _in("query", "confirm"), ["DELETE /notes?confirm={confirm_with}"]),
     ("DELETE /notes/{confirm}", _in("path", "confirm"), ["DELETE /notes/{confirm_1}"]),
     ("POST /notes", _body(_object("from", "from_", "a-b", "a_b")), ["POST /notes"]),
-    ("GET /notes/{id}", {"responses": answers(_object("_", "__", "_id", "field_id"))}, ["GET /notes/{id}"]),
-    ("HEAD /notes/{id}", {"responses": answers(_object("id"))}, ["HEAD /notes/{id}"]),
+    ("GET /notes/{id}", {"responses": make_responses(_object("_", "__", "_id", "field_id"))}, ["GET /notes/{id}"]),
+    ("HEAD /notes/{id}", {"responses": make_responses(_object("id"))}, ["HEAD /notes/{id}"]),
     ("HEAD /notes", _body({"type": "object", "properties": {"a": {"type": "object"}}}), ["HEAD /notes"]),
     ("GET /notes", _body(_object("a"), "application/vnd.a+json"), ["GET /notes"]),
     ("PATCH /notes/{id}", _body(_object("ETag")), ["PATCH /notes/{id}"]),
@@ -56,27 +56,28 @@ def test_what_an_operation_becomes_is_taken(
     call: str, raw: dict[str, Any], sent: list[str]
 ) -> None:
     method, path = call.split(" ")
-    built = document({path: {method.lower(): {"responses": {}, **raw}}})
+    built = make_document({path: {method.lower(): {"responses": {}, **raw}}})
     rows = convert(list(operations(built)), Options())
     result, _ = answers_of(built, rows)
     assert [tool["http"] for tool in result["tools"]] == sent
-    assert all(row.tool or row.left_out for row in rows)
+    for row in rows:
+        assert row.tool or row.left_out
     if sent:
-        answered(result)
+        complete_answers(result)
 
 
 def test_a_query_names_nothing_twice() -> None:
     deep = {"in": "query", "name": "a", "style": "deepObject", "schema": _object("b")}
     twice = [{"in": "query", "name": "a[b]", "schema": TEXT}, deep]
-    built = document({"/notes": {"get": {"parameters": twice, "responses": {}}}})
+    built = make_document({"/notes": {"get": {"parameters": twice, "responses": {}}}})
     result, _ = answers_of(built, convert(list(operations(built)), Options()))
     assert result["tools"][0]["http"] == "GET /notes?a[b]={a_b}"
-    answered(result)
+    complete_answers(result)
 
 
 def test_no_text_begins_with_the_contrary_of_its_tool() -> None:
     hints = {"x-mcp": {"annotations": {"readOnlyHint": False}}}
-    built = document(
+    built = make_document(
         {"/notes/{id}": {"get": {"summary": "List all.", "responses": {}, **hints}}}
     )
     tool = answers_of(built, convert(list(operations(built)), Options()))[0]["tools"][0]
@@ -89,6 +90,6 @@ def test_no_text_begins_with_the_contrary_of_its_tool() -> None:
 
 @pytest.mark.parametrize("title", ["MCP", "The mcp API", "🙂", "src", "1st"])
 def test_a_server_has_a_name_whatever_the_title(title: str) -> None:
-    built = document({"/notes": {"get": {"responses": {}}}}, info={"title": title})
+    built = make_document({"/notes": {"get": {"responses": {}}}}, info={"title": title})
     result, _ = answers_of(built, convert(list(operations(built)), Options()))
-    answered(result)
+    complete_answers(result)

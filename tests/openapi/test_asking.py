@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from openapi.documents_of import document
+from openapi.documents_of import make_document
 
 from copier_fastmcp.openapi import asking
 from copier_fastmcp.openapi.converting import convert
@@ -14,20 +14,20 @@ from copier_fastmcp.openapi.tools import Imported, Options
 from copier_fastmcp.terminal import prompts
 
 
-def rows() -> list[Imported]:
-    """Three POSTs that may only read, and one operation that nothing tells anything about."""
+def import_rows() -> list[Imported]:
+    """Import three POSTs that may only read, and one operation without evidence."""
     paths: dict[str, Any] = {
         f"/{noun}/filter": {"post": {}} for noun in ("notes", "parts", "users")
     }
     return convert(
-        list(operations(document({**paths, "/thing": {"post": {}}}))), Options()
+        list(operations(make_document({**paths, "/thing": {"post": {}}}))), Options()
     )
 
 
-def answered(
+def answer_questions(
     monkeypatch: pytest.MonkeyPatch, *answers: str
 ) -> tuple[dict[str, str], list[str]]:
-    """What comes of some answers, and the questions."""
+    """Answer the questions, and return the decisions and the questions."""
     questions: list[str] = []
     remaining = list(answers)
 
@@ -37,11 +37,11 @@ def answered(
 
     monkeypatch.setattr(prompts, "ask_choice", choose)
     monkeypatch.setattr(prompts, "print_line", lambda *_: None)
-    return asking.behaviors_of(rows()), questions
+    return asking.behaviors_of(import_rows()), questions
 
 
 def test_a_family_is_one_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    result, questions = answered(monkeypatch, "read", "create")
+    result, questions = answer_questions(monkeypatch, "read", "create")
     assert questions == ["What do they do?", "What does it do?"]
     assert [*result.values()] == ["read", "read", "read", "create"]
 
@@ -49,7 +49,7 @@ def test_a_family_is_one_question(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_family_may_be_asked_about_one_by_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    result, questions = answered(
+    result, questions = answer_questions(
         monkeypatch, "each", "read", "action", "read", "create"
     )
     assert len(questions) == 5
@@ -57,8 +57,12 @@ def test_a_family_may_be_asked_about_one_by_one(
 
 
 def test_a_family_is_one_line_of_the_report() -> None:
-    question = [line for line in report(rows()) if line.startswith("?")]
-    assert len(question) == 2
+    question_lines = []
+    for line in report(import_rows()):
+        if line.startswith("?"):
+            question_lines.append(line)
+    assert len(question_lines) == 2
     assert (
-        "3 operations, POST .../filter (as POST /notes/filter): action" in question[0]
+        "3 operations, POST .../filter (as POST /notes/filter): action"
+        in question_lines[0]
     )

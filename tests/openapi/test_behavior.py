@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from openapi.documents_of import fields, operation
+from openapi.documents_of import make_json_body, make_operation
 
 from copier_fastmcp.openapi.behavior import derive
 
 MADE = {"201": {"description": ""}}
 LATER = {"202": {"description": ""}}
-BODY = fields(title={"type": "string"})
+BODY = make_json_body(title={"type": "string"})
 ACTIONS = {"in": "query", "name": "action", "schema": {"enum": ["create", "delete"]}}
 MATCH = {
     "in": "header",
@@ -105,10 +105,10 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
     ("POST /notes/bulk", {"requestBody": BODY}, "action"),
     (
         "POST /notes/{id}",
-        {"requestBody": fields(action={"enum": ["open", "close"]})},
+        {"requestBody": make_json_body(action={"enum": ["open", "close"]})},
         "action",
     ),
-    ("POST /rpc", {"requestBody": fields(jsonrpc={}, method={})}, "action"),
+    ("POST /rpc", {"requestBody": make_json_body(jsonrpc={}, method={})}, "action"),
     (
         "POST /threads/{id}",
         {"operationId": "updateThread", "summary": "Update it", "requestBody": BODY},
@@ -120,7 +120,7 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
     ("PUT /notes/{id}", {"requestBody": BODY, "parameters": [MATCH]}, "update"),
     (
         "PUT /notes/{id}",
-        {"requestBody": fields(increment={"type": "integer"})},
+        {"requestBody": make_json_body(increment={"type": "integer"})},
         "action",
     ),
     ("PUT /notes/{id}/star", {}, "put"),
@@ -233,7 +233,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
         {
             "operationId": "query",
             "summary": "Query rows",
-            "requestBody": fields(sql={}),
+            "requestBody": make_json_body(sql={}),
         },
     ),
     ("DELETE /a/{id}", {"x-kubernetes-action": "get"}),
@@ -289,14 +289,14 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("call", "raw", "behavior"), SURE)
 def test_what_is_sure(call: str, raw: dict[str, Any], behavior: str) -> None:
-    result = derive(operation(call, **raw))
+    result = derive(make_operation(call, **raw))
     assert (result.behavior, result.asked) == (behavior, False), result
     assert result.reason
 
 
 @pytest.mark.parametrize(("call", "raw"), ASKED)
 def test_what_is_asked_is_taken_as_destructive(call: str, raw: dict[str, Any]) -> None:
-    result = derive(operation(call, **raw))
+    result = derive(make_operation(call, **raw))
     assert result.asked, result
     assert result.behavior == "action", result
     assert result.source == "asked"
@@ -308,28 +308,33 @@ def test_an_extension_goes_before_the_table_and_the_first_one_wins() -> None:
         "x-mcp": {"annotations": {"readOnlyHint": True}},
         "x-kubernetes-action": "delete",
     }
-    result = derive(operation("POST /a", **raw))
+    result = derive(make_operation("POST /a", **raw))
     assert (result.behavior, result.source) == ("read", "extension x-mcp.annotations")
 
 
 def test_a_deleted_collection_and_what_is_consequential_ask_a_person() -> None:
     siblings: dict[str, Any] = {"/notes/{id}": {"get": {}}}
-    assert derive(operation("DELETE /notes", others=siblings)).confirm
-    assert not derive(operation("DELETE /notes/{id}")).confirm
+    assert derive(make_operation("DELETE /notes", others=siblings)).confirm
+    assert not derive(make_operation("DELETE /notes/{id}")).confirm
     assert derive(
-        operation("POST /notes", responses=MADE, **{"x-openai-isConsequential": True})
+        make_operation(
+            "POST /notes", responses=MADE, **{"x-openai-isConsequential": True}
+        )
     ).confirm
 
 
 def test_what_stores_nothing_by_its_name_alone_is_no_read() -> None:
     """One signal is not enough: neither a path nor an operationId makes a POST a read."""
-    assert derive(operation("POST /notes/search")).behavior != "read"
+    assert derive(make_operation("POST /notes/search")).behavior != "read"
     assert (
-        derive(operation("POST /notes", operationId="searchNotes")).behavior != "read"
+        derive(make_operation("POST /notes", operationId="searchNotes")).behavior
+        != "read"
     )
     assert (
         derive(
-            operation("POST /notes/search", operationId="searchNotes", responses=MADE)
+            make_operation(
+                "POST /notes/search", operationId="searchNotes", responses=MADE
+            )
         ).behavior
         != "read"
     )

@@ -38,16 +38,15 @@ SERVED = Path(__file__).with_name("served.py")
 ERAS = ("legacy", "2026-07-28")
 
 
-def imported(count: int, start: int, folder: Path) -> Iterator[tuple[int, Answers]]:
+def import_drawn(count: int, start: int, folder: Path) -> Iterator[tuple[int, Answers]]:
     """Draw documents and import them; of each that has tools its number, and its answers as they are read again."""
     for number, built in enumerate(drawn_documents(count, start)):
         file = folder / "api.json"
         file.write_text(json.dumps(built), encoding="utf-8")
         document = read(file)
         rows = convert(list(operations(document)), Options())
-        assert all(row.tool or row.left_out for row in rows), (
-            "nothing is dropped in silence"
-        )
+        for row in rows:
+            assert row.tool or row.left_out, "nothing is dropped in silence"
         answers, _ = answers_of(document, rows)
         if not answers["tools"]:
             continue
@@ -56,9 +55,11 @@ def imported(count: int, start: int, folder: Path) -> Iterator[tuple[int, Answer
         yield number, text
 
 
-def projects(count: int, start: int, folder: Path) -> Iterator[tuple[Path, Answers]]:
-    """A project of each document that has tools."""
-    for number, printed in imported(count, start, folder):
+def render_projects(
+    count: int, start: int, folder: Path
+) -> Iterator[tuple[Path, Answers]]:
+    """Render a project for each document with tools."""
+    for number, printed in import_drawn(count, start, folder):
         try:
             files = rendered(printed)
         except ValueError as error:
@@ -86,10 +87,10 @@ def lint(folder: Path) -> None:
 
 
 def test_documents_render_clean(tmp_path: Path) -> None:
-    assert (
-        sum(len(text["tools"]) for _, text in projects(COUNT, SEED, tmp_path))
-        > COUNT / 2
-    )
+    tools = 0
+    for _, answers in render_projects(COUNT, SEED, tmp_path):
+        tools += len(answers["tools"])
+    assert tools > COUNT / 2
     lint(tmp_path)
 
 
@@ -97,17 +98,16 @@ def test_documents_render_clean(tmp_path: Path) -> None:
 def test_servers_of_documents_pass_their_suites(tmp_path: Path) -> None:
     """A suite imports the server, and runs each tool that can be probed before a fake of the API."""
     ran, failed = 0, []
-    for project, text in projects(SUITES, SEED + 1, tmp_path):
+    for project, text in render_projects(SUITES, SEED + 1, tmp_path):
         done = python(project, *PYTEST, "-q")
         ran += 1
         if done.returncode:
-            result = [
-                line
-                for line in done.stdout.splitlines()
-                if line[:6] in ("FAILED", "ERROR ")
-            ]
+            failures = []
+            for line in done.stdout.splitlines():
+                if line[:6] in ("FAILED", "ERROR "):
+                    failures.append(line)
             failed.append(
-                f"{project.name}: {result or (done.stdout + done.stderr)[-2000:]}"
+                f"{project.name}: {failures or (done.stdout + done.stderr)[-2000:]}"
             )
             if remaining := os.environ.get("DOCUMENTS_KEPT"):
                 place = Path(remaining, f"{SEED + 1}-{project.name}")
@@ -126,18 +126,19 @@ def test_servers_of_documents_pass_their_suites(tmp_path: Path) -> None:
     assert ran > SUITES / 2
 
 
-def probed(text: Answers, calls: dict[str, Any], behavior: str) -> list[str]:
+def select_probed(text: Answers, calls: dict[str, Any], behavior: str) -> list[str]:
     """The tools of a behavior, but for reads that a person is asked for, and calls of which no sample is known."""
-    own_rows = [
-        tool["name"]
-        for tool in text["tools"]
-        if tool["behavior"] == behavior
-        and not (behavior == "read" and "confirm" in tool)
-    ]
-    return [name for name in own_rows if calls.get(name, {}) is not None]
+    names = []
+    for tool in text["tools"]:
+        name = tool["name"]
+        is_gated_read = behavior == "read" and "confirm" in tool
+        has_sample = calls.get(name, {}) is not None
+        if tool["behavior"] == behavior and has_sample and not is_gated_read:
+            names.append(name)
+    return names
 
 
-async def visited(project: Path, era: str, printed: Answers) -> None:
+async def visit_server(project: Path, era: str, printed: Answers) -> None:
     """List the tools of a server that runs, read, and have a deletion asked for: declined, then applied."""
     question: list[str] = []
 
@@ -157,16 +158,16 @@ async def visited(project: Path, era: str, printed: Answers) -> None:
             listed = {tool.name: tool for tool in await client.list_tools()}
             assert set(listed) == {tool["name"] for tool in printed["tools"]}
             calls = json.loads((project / "calls.json").read_text(encoding="utf-8"))
-            reads_, deletes = (
-                probed(printed, calls, row) for row in ("read", "delete")
+            read_tools, delete_tools = (
+                select_probed(printed, calls, row) for row in ("read", "delete")
             )
-            for name in reads_[:1]:
+            for name in read_tools[:1]:
                 hints = listed[name].annotations
                 assert hints
                 assert hints.read_only_hint is True
                 await client.call_tool(name, calls[name])
                 assert not question, "a read asks nobody"
-            for name in deletes[:1]:
+            for name in delete_tools[:1]:
                 outcomes, first = [], []
                 for _ in range(2):
                     result = await client.call_tool(name, calls[name])
@@ -184,11 +185,11 @@ async def visited(project: Path, era: str, printed: Answers) -> None:
 def test_servers_of_documents_are_called(template: Path, tmp_path: Path) -> None:
     """Through Copier, and over stdio in both protocol eras."""
     ran = 0
-    for number, text in imported(40 * LIVE, SEED + 2, tmp_path):
-        if probed(text, {}, "read") and probed(text, {}, "delete"):
+    for number, text in import_drawn(40 * LIVE, SEED + 2, tmp_path):
+        if select_probed(text, {}, "read") and select_probed(text, {}, "delete"):
             project = render(template, tmp_path / str(number), text)
             for era in ERAS:
-                asyncio.run(visited(project, era, text))
+                asyncio.run(visit_server(project, era, text))
             ran += 1
         if ran == LIVE:
             break

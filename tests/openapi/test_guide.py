@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 import yaml
-from calling import at_hand, call, environment
-from forked import handing_on
+from calling import call, environment, uv_settings
+from forked import fork_variables
 from support import PYTEST, ROOT, git, python
 
 TEXT = (ROOT / "docs/api.md").read_text(encoding="utf-8")
 PROOFS = [*PYTEST, "tests/policy/test_annotations.py", "tests/policy/test_behavior.py"]
 
 
-def commands(beginning: str) -> list[str]:
+def parse_command(beginning: str) -> list[str]:
     """The words behind a command of the guide."""
     (line,) = re.findall(rf"(?m)^{re.escape(beginning)}(.*)$", TEXT)
     return shlex.split(f"{beginning}{line}", comments=True)[1:]
 
 
-def later(document: Path) -> None:
+def write_later_document(document: Path) -> None:
     """The next document of the API: a parameter and an operation more, an operation less."""
     printed = yaml.safe_load((ROOT / "examples/documents/parcels.yaml").read_text())
     city = {
@@ -51,13 +51,13 @@ def later(document: Path) -> None:
 def make_server(template: Path, tmp_path: Path) -> Path:
     """Run the guide's first commands, compare their output with the guide, and return the server."""
     shutil.copy(ROOT / "examples/documents/parcels.yaml", tmp_path)
-    done = call(tmp_path, *commands("copier-fastmcp import parcels.yaml"))
+    done = call(tmp_path, *parse_command("copier-fastmcp import parcels.yaml"))
     assert done.returncode == 0, done.stderr
     text = re.sub("(?m)^copier-fastmcp: ", "", done.stderr)
     for printed in re.findall(r"```text\n(.*?)```", TEXT, re.DOTALL)[0].splitlines():
         assert printed in text
     built = call(
-        tmp_path, *commands("copier-fastmcp new parcels"), "--template", template
+        tmp_path, *parse_command("copier-fastmcp new parcels"), "--template", template
     )
     assert built.returncode == 0, built.stderr
     project = tmp_path / "parcels"
@@ -80,7 +80,7 @@ def test_the_commands_print_what_the_guide_shows(
 @pytest.mark.nightly
 def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     project = make_server(template, tmp_path)
-    prompt = {**environment(), **at_hand(project), **handing_on()}
+    prompt = {**environment(), **uv_settings(project), **fork_variables()}
     for line in [
         "uv run tests/policy/pin.py",
         "git init",
@@ -99,16 +99,19 @@ def test_the_guide_is_true(template: Path, tmp_path: Path) -> None:
     assert "the server asks a person" in printed.stdout
     assert '"outcome": "applied"' in printed.stdout
     assert "refused: GET /parcels/" in printed.stdout, "what is deleted is gone"
-    later(tmp_path / "parcels-2.yaml")
+    write_later_document(tmp_path / "parcels-2.yaml")
     (project / "demo.log").unlink()  # the demo's, not the guide's
     synced = call(
-        project, *commands("copier-fastmcp sync"), "--trust", **at_hand(project)
+        project,
+        *parse_command("copier-fastmcp sync"),
+        "--trust",
+        **uv_settings(project),
     )
     assert synced.returncode == 1, "a tool is gone"
     assert "wording: list_parcels has the new optional parameter city" in synced.stdout
     assert "removed: DELETE /parcels/{parcel_id} (delete_parcel)" in synced.stdout
     assert "weigh_parcel: is new" in synced.stdout, "the lock is renewed"
-    git(project, *commands("git merge"))
+    git(project, *parse_command("git merge"))
     tool = "src/parcels_mcp/tools/list_parcels.py"
     assert "city" in (project / tool).read_text()
     assert not (project / "src/parcels_mcp/tools/delete_parcel.py").exists()

@@ -169,12 +169,14 @@ def test_findings_of_try_reach_the_tool_files(merge: Any, tmp_path: Path) -> Non
     files = render_files(answers)
     edit(files, "get_parcel", '"""Get one."""', '"""Mine."""')
     project = write_files(tmp_path / "project", files)
-    reads_ = {read.name: read for read in find_reads(answers["tools"])[0]}
+    read_operations = {read.name: read for read in find_reads(answers["tools"])[0]}
     link = "http://p.invalid/parcels?page=2"
     got = Trial(
-        reads_["get_parcel"], [respond({"id": "p1"})], changes=["views (1 -> 2)"]
+        read_operations["get_parcel"],
+        [respond({"id": "p1"})],
+        changes=["views (1 -> 2)"],
     )
-    listed = Trial(reads_["list_parcels"], [respond([{"id": "p1"}], link)])
+    listed = Trial(read_operations["list_parcels"], [respond([{"id": "p1"}], link)])
 
     findings = [find_differences(got), find_differences(listed)]
     result = merge_findings(answers, findings, "")

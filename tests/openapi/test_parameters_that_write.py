@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from openapi.documents_of import answers, fields, operation
+from openapi.documents_of import make_json_body, make_operation, make_responses
 
 from copier_fastmcp.openapi.behavior import derive
 
@@ -63,7 +63,7 @@ def test_a_parameter_with_an_imperative_is_asked_about(
     name: str, description: str, schema: dict[str, Any]
 ) -> None:
     raw = {"summary": "Get a note", "parameters": query(name, description, schema)}
-    result = derive(operation("GET /notes/{id}", **raw))
+    result = derive(make_operation("GET /notes/{id}", **raw))
     assert (result.behavior, result.asked) == ("action", True), result
     assert repr(name) in result.reason
 
@@ -73,16 +73,20 @@ def test_a_parameter_that_selects_or_shapes_the_result_is_a_read(
     name: str, description: str, schema: dict[str, Any]
 ) -> None:
     raw = {"summary": "Get a note", "parameters": query(name, description, schema)}
-    result = derive(operation("GET /notes/{id}", **raw))
+    result = derive(make_operation("GET /notes/{id}", **raw))
     assert (result.behavior, result.asked) == ("read", False), result
 
 
 def test_a_field_of_the_body_counts_as_well() -> None:
-    body = fields(
+    body = make_json_body(
         text=TEXT, keep={"type": "boolean", "description": "Save the search for later"}
     )
-    raw = {"operationId": "searchNotes", "requestBody": body, "responses": answers({})}
-    result = derive(operation("POST /notes/search", **raw))
+    raw = {
+        "operationId": "searchNotes",
+        "requestBody": body,
+        "responses": make_responses({}),
+    }
+    result = derive(make_operation("POST /notes/search", **raw))
     assert result.asked
     assert "'keep'" in result.reason
 
@@ -106,7 +110,7 @@ def test_a_field_of_the_body_counts_as_well() -> None:
     ],
 )
 def test_two_words_of_a_family_agree(call: str, raw: dict[str, Any]) -> None:
-    result = derive(operation(call, **raw))
+    result = derive(make_operation(call, **raw))
     assert (result.behavior, result.asked) == ("read", False), result
 
 
@@ -120,13 +124,13 @@ def test_two_words_of_a_family_agree(call: str, raw: dict[str, Any]) -> None:
 def test_one_word_of_a_family_is_asked_about_with_the_family(
     call: str, raw: dict[str, Any]
 ) -> None:
-    result = derive(operation(call, **raw))
+    result = derive(make_operation(call, **raw))
     assert result.asked
     assert result.family
 
 
 def test_what_is_marked_as_read_is_asked_about_alone() -> None:
     raw = {"operationId": "readNotification", "summary": "Read a notification"}
-    result = derive(operation("POST /notifications/{id}/read", **raw))
+    result = derive(make_operation("POST /notifications/{id}/read", **raw))
     assert result.asked
     assert not result.family

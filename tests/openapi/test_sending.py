@@ -3,7 +3,13 @@
 from typing import Any
 
 import pytest
-from openapi.documents_of import answers, document, fields, operation, tool
+from openapi.documents_of import (
+    convert_operation,
+    make_document,
+    make_json_body,
+    make_operation,
+    make_responses,
+)
 
 from copier_fastmcp.openapi.converting import convert
 from copier_fastmcp.openapi.server import about
@@ -22,17 +28,17 @@ def test_a_body_keeps_its_type_of_json() -> None:
         (["application/*+json"], ""),
     ):
         body = {"content": dict.fromkeys(kinds, schema)}
-        result = tool("PATCH /notes/{id}", requestBody=body).tool
+        result = convert_operation("PATCH /notes/{id}", requestBody=body).tool
         assert result is not None
         assert result["http"] == f"PATCH /notes/{{id}}{sent}"
 
 
 def test_null_is_sent_by_the_name_of_its_field() -> None:
     text = "Its name. Null removes it."
-    body = fields(
+    body = make_json_body(
         name={"type": ["string", "null"], "description": text}, a={"type": "string"}
     )
-    result = tool("PATCH /notes/{id}", requestBody=body)
+    result = convert_operation("PATCH /notes/{id}", requestBody=body)
     assert result.tool is not None
     printed = {row["name"]: row for row in result.tool["params"]}
     assert printed["name"]["description"] == "Its name.", "which null would not do"
@@ -43,15 +49,18 @@ def test_null_is_sent_by_the_name_of_its_field() -> None:
         "description": "Fields to set to null.",
     }
     assert result.left_out == []
-    assert "clear" not in str(tool("PUT /notes/{id}", requestBody=body).tool)
+    assert "clear" not in str(
+        convert_operation("PUT /notes/{id}", requestBody=body).tool
+    )
 
 
 def test_a_field_that_costs_too_much_is_not_emptied() -> None:
-    many = {
-        f"f{n}": {"type": ["string", "null"], "description": "x" * 100}
-        for n in range(200)
-    }
-    result = tool("PATCH /notes/{id}", requestBody=fields(**many)).tool
+    many = {}
+    for n in range(200):
+        many[f"f{n}"] = {"type": ["string", "null"], "description": "x" * 100}
+    result = convert_operation(
+        "PATCH /notes/{id}", requestBody=make_json_body(**many)
+    ).tool
     assert result is not None
     *names, clear = result["params"]
     assert clear["choices"] == [row["name"] for row in names[1:]]
@@ -59,14 +68,14 @@ def test_a_field_that_costs_too_much_is_not_emptied() -> None:
 
 
 def test_a_page_that_is_a_number_stays_one() -> None:
-    schema = answers(
+    schema = make_responses(
         {
             "type": "array",
             "items": {"type": "object", "properties": {"id": {"type": "integer"}}},
         }
     )
     number = {"in": "query", "name": "page", "schema": {"type": "integer"}}
-    result = tool("GET /notes", parameters=[number], responses=schema).tool
+    result = convert_operation("GET /notes", parameters=[number], responses=schema).tool
     assert result is not None
     built = {
         "name": "page",
@@ -76,7 +85,7 @@ def test_a_page_that_is_a_number_stays_one() -> None:
     }
     assert result["params"] == [built], "who calls counts the pages"
     text = {"in": "query", "name": "page_token", "schema": {"type": "string"}}
-    result = tool("GET /notes", parameters=[text], responses=schema).tool
+    result = convert_operation("GET /notes", parameters=[text], responses=schema).tool
     assert result is not None
     about = "The `next_cursor` of the previous page."
     assert result["params"] == [
@@ -86,7 +95,7 @@ def test_a_page_that_is_a_number_stays_one() -> None:
 
 def test_a_why_is_short_and_counts_right() -> None:
     raw: dict[str, Any] = {"operationId": "cancelOrder", "summary": "Cancel an order"}
-    result = tool("POST /orders/{id}/cancel", **raw).tool
+    result = convert_operation("POST /orders/{id}/cancel", **raw).tool
     assert result is not None
     assert (
         result["why"]
@@ -114,7 +123,7 @@ def test_how_the_api_lets_callers_in_is_answered_and_said(
     ways: list[Any] = [[{"one": []}], None]
     for security in ways:
         answers, notes = about(
-            document({}, servers=servers, security=security, **extra)
+            make_document({}, servers=servers, security=security, **extra)
         )
         assert line in notes[0]
         assert answers.get("api_auth") == api_auth
@@ -135,21 +144,24 @@ def test_a_form_is_sent_as_one() -> None:
         },
     }
     body = {"content": {form: {"schema": schema}}}
-    result = tool("POST /charges", requestBody=body)
+    result = convert_operation("POST /charges", requestBody=body)
     assert result.tool is not None
     assert result.tool["request"] == "form"
     names = [row["name"] for row in result.tool["params"]]
     assert names == ["amount", "note", "expand", "metadata"]
     assert result.left_out == ["field items[0] (its name)"]
-    changed = tool("PATCH /charges/{id}", requestBody=body).tool
+    changed = convert_operation("PATCH /charges/{id}", requestBody=body).tool
     assert changed is not None
-    assert all(row.get("in") != "nulls" for row in changed["params"])
+    for row in changed["params"]:
+        assert row.get("in") != "nulls"
     both = {"content": {**body["content"], "application/json": {"schema": schema}}}
-    assert (tool("POST /charges", requestBody=both).tool or {})[
+    assert (convert_operation("POST /charges", requestBody=both).tool or {})[
         "http"
     ] == "POST /charges"
     empty = {"content": {form: {"schema": {"type": "object", "properties": {}}}}}
-    assert tool("GET /charges", requestBody=empty).left_out == []
+    assert convert_operation("GET /charges", requestBody=empty).left_out == []
     choice = {"type": "object", "properties": {"action": {"enum": ["start", "stop"]}}}
-    act = operation("POST /jobs", requestBody={"content": {form: {"schema": choice}}})
+    act = make_operation(
+        "POST /jobs", requestBody={"content": {form: {"schema": choice}}}
+    )
     assert len(convert([act], Options())) == 2

@@ -14,7 +14,7 @@ OK = {"200": {"description": ""}}
 CODE = [{"in": "query", "name": "code", "schema": {"type": "string"}}]
 
 
-def derived(name: str, **raw: Any) -> Derived:
+def derive_operation(name: str, **raw: Any) -> Derived:
     """Derive the behavior of one operation."""
     method, path = name.split(" ")
     item = {method.lower(): {"responses": OK, **raw}}
@@ -22,11 +22,11 @@ def derived(name: str, **raw: Any) -> Derived:
     return derive(next(operations(Document(Path("api"), root))))
 
 
-def body(**fields: str) -> dict[str, Any]:
+def make_body(**fields: str) -> dict[str, Any]:
     """A JSON body of texts with descriptions."""
-    properties = {
-        name: {"type": "string", "description": text} for name, text in fields.items()
-    }
+    properties = {}
+    for name, text in fields.items():
+        properties[name] = {"type": "string", "description": text}
     schema = {"type": "object", "properties": properties}
     return {"content": {"application/json": {"schema": schema}}}
 
@@ -44,16 +44,19 @@ def body(**fields: str) -> dict[str, Any]:
         ("GET /mail", {"description": "New mail. Note that it has side effects."}),
         (
             "POST /codes/validate",
-            {"summary": "Validate a code", "requestBody": body(code="It")},
+            {"summary": "Validate a code", "requestBody": make_body(code="It")},
         ),
         (
             "POST /query",
-            {"summary": "Query data", "requestBody": body(query="A Cypher query.")},
+            {
+                "summary": "Query data",
+                "requestBody": make_body(query="A Cypher query."),
+            },
         ),
     ],
 )
 def test_a_step_or_a_side_effect_is_asked_about(name: str, raw: Any) -> None:
-    result = derived(name, **raw)
+    result = derive_operation(name, **raw)
     assert (result.behavior, result.asked) == ("action", True)
 
 
@@ -67,23 +70,26 @@ def test_a_step_or_a_side_effect_is_asked_about(name: str, raw: Any) -> None:
         ("GET /files/{key}", {"summary": "Download a file", "responses": {"302": {}}}),
         (
             "POST /notes/query",
-            {"summary": "Query notes", "requestBody": body(query="Words to find.")},
+            {
+                "summary": "Query notes",
+                "requestBody": make_body(query="Words to find."),
+            },
         ),
         (
             "POST /notes/validate",
-            {"summary": "Validate a note", "requestBody": body(text="Its text.")},
+            {"summary": "Validate a note", "requestBody": make_body(text="Its text.")},
         ),
     ],
 )
 def test_what_only_reads_is_a_read(name: str, raw: Any) -> None:
-    result = derived(name, **raw)
+    result = derive_operation(name, **raw)
     assert (result.behavior, result.asked) == ("read", False)
 
 
 def test_a_put_that_creates_in_a_collection_is_no_replacement() -> None:
     created = {"201": {"description": ""}}
-    raw = {"summary": "Create a task", "requestBody": body(title="Its title.")}
-    assert derived("PUT /tasks", responses=created, **raw).behavior == "create"
-    assert derived("PUT /tasks", **raw).behavior == "put"
+    raw = {"summary": "Create a task", "requestBody": make_body(title="Its title.")}
+    assert derive_operation("PUT /tasks", responses=created, **raw).behavior == "create"
+    assert derive_operation("PUT /tasks", **raw).behavior == "put"
     item = "PUT /tasks/{id}"
-    assert derived(item, responses=created, **raw).behavior == "put"
+    assert derive_operation(item, responses=created, **raw).behavior == "put"

@@ -100,12 +100,18 @@ def test_a_swagger_document_becomes_tools(tmp_path: Path) -> None:
     assert answers["api"] == "https://notes.example.com/v1"
     assert "X-Key" in " ".join(notes)
     rows = convert(list(operations(document)), Options())
-    tools = {row.tool["name"]: row.tool for row in rows if row.tool}
+    tools = {}
+    for row in rows:
+        if row.tool:
+            tools[row.tool["name"]] = row.tool
     assert [*tools] == ["list_notes", "create_note", "set_note", "set_picture"]
     listed = {param["name"]: param for param in tools["list_notes"]["params"]}
     assert listed["limit"]["le"] == 50
     assert listed["tags"]["style"] == "pipeDelimited"
-    assert [param["name"] for param in tools["create_note"]["params"]] == [
+    names = []
+    for param in tools["create_note"]["params"]:
+        names.append(param["name"])
+    assert names == [
         "id",
         "title",
     ]

@@ -3,7 +3,12 @@
 from typing import Any
 
 import pytest
-from openapi.documents_of import answers, document, fields, tool
+from openapi.documents_of import (
+    convert_operation,
+    make_document,
+    make_json_body,
+    make_responses,
+)
 
 from copier_fastmcp.openapi.converting import convert
 from copier_fastmcp.openapi.operations import operations
@@ -14,7 +19,7 @@ NOTE: dict[str, Any] = {
     "required": ["id"],
     "properties": {"id": {"type": "integer"}, "title": {"type": ["string", "null"]}},
 }
-PLACED = {"operationId": "placeNote", "responses": answers(NOTE, "201")}
+PLACED = {"operationId": "placeNote", "responses": make_responses(NOTE, "201")}
 NAMES = [
     ("GET /notes", {"operationId": "listNotes"}, "list_notes"),
     ("GET /notes", {}, "list_notes"),
@@ -22,19 +27,19 @@ NAMES = [
     ("GET /notes/{id}", {"operationId": "retrieve-a-note"}, "get_note"),
     (
         "POST /notes",
-        {"operationId": "notes_create", "responses": answers(NOTE, "201")},
+        {"operationId": "notes_create", "responses": make_responses(NOTE, "201")},
         "create_note",
     ),
-    ("POST /notes", {"responses": answers(NOTE, "201")}, "create_note"),
+    ("POST /notes", {"responses": make_responses(NOTE, "201")}, "create_note"),
     ("GET /notes/{id}", {"operationId": "notes_retrieve"}, "get_note"),
     (
         "PUT /notes/{id}",
-        {"operationId": "notes_update", "requestBody": fields(a={})},
+        {"operationId": "notes_update", "requestBody": make_json_body(a={})},
         "update_note",
     ),
     ("GET /notes", {"operationId": "notes_list"}, "list_notes"),
     ("GET /v1/notes", {"operationId": "GetNotes"}, "list_notes"),
-    ("POST /dags/{dag}/runs", {"responses": answers(NOTE, "201")}, "create_run"),
+    ("POST /dags/{dag}/runs", {"responses": make_responses(NOTE, "201")}, "create_run"),
     (
         "POST /notes/{note}/archive",
         {"operationId": "PostNotesNoteArchive"},
@@ -84,7 +89,7 @@ NAMES = [
 
 @pytest.mark.parametrize(("call", "raw", "name"), NAMES)
 def test_names_begin_with_their_verb(call: str, raw: dict[str, Any], name: str) -> None:
-    result = tool(call, **raw).tool
+    result = convert_operation(call, **raw).tool
     assert result is not None
     assert result["name"] == name
     assert result["behavior"], (
@@ -95,16 +100,16 @@ def test_names_begin_with_their_verb(call: str, raw: dict[str, Any], name: str) 
 def test_names_are_unique_and_short() -> None:
     long = "getTheVeryLongConfigurationOfTheOrganizationsRepositoriesForTheAuthenticatedUserAgain"
     paths = {f"/v{n}/a": {"get": {"operationId": long}} for n in range(30)}
-    paths |= {
-        f"/x{n}": {"get": {"operationId": word}}
-        for n, word in enumerate(["list", "class", "create", "notes.get", "notes_get"])
-    }
-    names = [
-        row.tool["name"]
-        for row in convert(list(operations(document(paths))), Options())
-        if row.tool
-    ]
-    assert len({name.replace("_", "") for name in names}) == 35
+    for n, word in enumerate(["list", "class", "create", "notes.get", "notes_get"]):
+        paths[f"/x{n}"] = {"get": {"operationId": word}}
+    names = []
+    for row in convert(list(operations(make_document(paths))), Options()):
+        if row.tool:
+            names.append(row.tool["name"])
+    squeezed = set()
+    for name in names:
+        squeezed.add(name.replace("_", ""))
+    assert len(squeezed) == 35
     assert max(map(len, names)) <= 64
     assert not {"list", "class", "create"} & set(names)
 
@@ -171,14 +176,17 @@ def test_inputs_keep_types_limits_choices_and_texts() -> None:
             "schema": {"type": "string", "pattern": "^v[0-9]+$"},
         },
     ]
-    result = tool("GET /notes/{noteId}/parts", parameters=query)
+    result = convert_operation("GET /notes/{noteId}/parts", parameters=query)
     assert result.tool is not None
     assert result.tool["http"] == (
         "GET /notes/{note_id}/parts?filter[tag]={filter_tag}&by[color]={by_color}&$top={top}"
     )
     by_name = {row.pop("name"): row for row in result.tool["params"]}
-    texts = {name: row.pop("description") for name, row in by_name.items()}
-    assert all(text.endswith(".") for text in texts.values())
+    texts = {}
+    for name, row in by_name.items():
+        texts[name] = row.pop("description")
+    for text in texts.values():
+        assert text.endswith(".")
     assert by_name == {
         "note_id": {},
         "state": {"choices": ["open", "closed"], "default": "open"},
@@ -229,7 +237,7 @@ def test_a_body_is_flattened() -> None:
             "application/json": {"schema": {"allOf": [schema, {"required": ["kind"]}]}}
         }
     }
-    result = tool("PUT /notes/{note_id}", requestBody=body)
+    result = convert_operation("PUT /notes/{note_id}", requestBody=body)
     assert result.tool is not None
     rows = {row["name"]: row for row in result.tool["params"]}
     assert [*rows] == ["note_id", "title", "kind", "password", "either", "owner", "at"]
@@ -250,10 +258,9 @@ def test_a_body_is_flattened() -> None:
 
 
 def test_lists_are_pages_of_ours() -> None:
-    query = [
-        {"in": "query", "name": name, "schema": {"type": "integer"}}
-        for name in ("per_page", "page")
-    ]
+    query = []
+    for name in ("per_page", "page"):
+        query.append({"in": "query", "name": name, "schema": {"type": "integer"}})
     for schema in (
         {"type": "array", "items": NOTE},
         {
@@ -264,7 +271,9 @@ def test_lists_are_pages_of_ours() -> None:
             },
         },
     ):
-        result = tool("GET /notes", parameters=query, responses=answers(schema)).tool
+        result = convert_operation(
+            "GET /notes", parameters=query, responses=make_responses(schema)
+        ).tool
         assert result is not None
         assert result["http"] == "GET /notes?per_page={limit}"
         row = {"id": "int", "title": {"type": "str", "default": None}}
@@ -274,37 +283,39 @@ def test_lists_are_pages_of_ours() -> None:
 
 
 def test_a_large_tool_loses_descriptions_before_inputs() -> None:
-    many = {
-        f"field_{n}": {"type": "string", "description": "A text. " * 9}
-        for n in range(40)
-    }
-    inner = {
-        name: {"type": "string", "description": "A text. " * 9} for name in ("a", "b")
-    }
+    many = {}
+    for n in range(40):
+        many[f"field_{n}"] = {"type": "string", "description": "A text. " * 9}
+    inner = {}
+    for name in ("a", "b"):
+        inner[name] = {"type": "string", "description": "A text. " * 9}
     owner = {"type": "object", "properties": inner, "description": "Who owns it."}
     schema = {
         "type": "object",
         "required": ["id"],
         "properties": {**many, **NOTE["properties"]},
     }
-    body = fields(owner=owner, **many)
+    body = make_json_body(owner=owner, **many)
     raw: dict[str, Any] = {
-        "responses": answers(schema),
+        "responses": make_responses(schema),
         "requestBody": body,
         "parameters": [],
     }
-    result = tool("PUT /notes/{id}", **raw)
+    result = convert_operation("PUT /notes/{id}", **raw)
     assert result.tool is not None
     rows = {row["name"]: row for row in result.tool["params"]}
     assert len(rows) == 1 + 41, "no input is lost"
     assert result.left_out == []
     assert rows["owner"]["type"] == "dict"
     assert rows["owner"]["description"] == "Who owns it. Fields: a, b."
-    assert max(len(row["description"]) for row in rows.values()) <= 70
+    lengths = []
+    for row in rows.values():
+        lengths.append(len(row["description"]))
+    assert max(lengths) <= 70
     assert [*result.tool["returns"]] == ["id"], (
         "the others arrive without a description"
     )
-    wide = tool("PUT /notes/{id}", Options(budget=100_000), **raw)
+    wide = convert_operation("PUT /notes/{id}", Options(budget=100_000), **raw)
     assert next(row for row in (wide.tool or {})["params"] if row["name"] == "owner")[
         "fields"
     ]
@@ -313,8 +324,8 @@ def test_a_large_tool_loses_descriptions_before_inputs() -> None:
 
 def test_inputs_of_a_tool_that_is_many_times_too_large_are_listed() -> None:
     many: dict[str, Any] = {f"field_{n}": {"type": "string"} for n in range(400)}
-    body = fields(**many)
-    result = tool("PUT /notes/{id}", requestBody=body)
+    body = make_json_body(**many)
+    result = convert_operation("PUT /notes/{id}", requestBody=body)
     assert result.tool is not None
     assert result.bytes <= 4 * 3000
     assert len(result.left_out) + len(result.tool["params"]) == 401
@@ -322,7 +333,9 @@ def test_inputs_of_a_tool_that_is_many_times_too_large_are_listed() -> None:
 
 def test_a_list_with_nulls_takes_them() -> None:
     texts = {"type": "array", "items": {"type": ["string", "null"]}}
-    result = tool("POST /notes", requestBody=fields(texts=texts)).tool
+    result = convert_operation(
+        "POST /notes", requestBody=make_json_body(texts=texts)
+    ).tool
     assert result is not None
     assert result["params"][0]["type"] == "list[any]"
 
@@ -339,7 +352,7 @@ LEFT_OUT: list[tuple[str, dict[str, Any], str]] = [
     ("GET /a", {"parameters": [{"$ref": "#/none"}]}, "leads nowhere"),
     (
         "GET /a",
-        {"requestBody": {**fields(a={}), "required": True}},
+        {"requestBody": {**make_json_body(a={}), "required": True}},
         "a GET does not send",
     ),
     (
@@ -353,7 +366,7 @@ LEFT_OUT: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def sends(
+def make_request_body(
     kind: str, schema: dict[str, Any], *, required: bool = True
 ) -> dict[str, Any]:
     """An operation with a body of one media type."""
@@ -369,7 +382,7 @@ BINARY = {"type": "string", "format": "binary"}
 FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "POST /lines",
-        sends(JSON, {"type": "array", "items": OBJECT}),
+        make_request_body(JSON, {"type": "array", "items": OBJECT}),
         {
             "name": "lines",
             "type": "list[object]",
@@ -379,29 +392,35 @@ FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ),
     (
         "POST /lines",
-        sends(JSON, {"type": "array", "items": {"type": "string"}}, required=False),
+        make_request_body(
+            JSON, {"type": "array", "items": {"type": "string"}}, required=False
+        ),
         {"name": "lines", "type": "list[str]", "required": False, "whole": True},
     ),
     (
         "PUT /a/labels",
-        sends(JSON, {"type": "object"}),
+        make_request_body(JSON, {"type": "object"}),
         {"name": "body", "type": "dict", "whole": True},
     ),
-    ("POST /a", sends(JSON, {"type": "string"}), {"name": "text", "whole": True}),
+    (
+        "POST /a",
+        make_request_body(JSON, {"type": "string"}),
+        {"name": "text", "whole": True},
+    ),
     (
         "PUT /a",
-        sends("application/octet-stream", BINARY),
+        make_request_body("application/octet-stream", BINARY),
         {"name": "file", "type": "file", "whole": True},
     ),
     (
         "POST /a",
-        sends("text/plain", {"type": "string"}),
+        make_request_body("text/plain", {"type": "string"}),
         {"name": "text", "whole": True},
     ),
     ("PATCH /a", {}, {"name": "changes", "type": "dict", "whole": True}),
     (
         "PATCH /a",
-        sends(
+        make_request_body(
             "application/json-patch+json",
             {"type": "array", "items": {"type": "object"}},
         ),
@@ -409,14 +428,14 @@ FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ),
     (
         "POST /a",
-        sends(
+        make_request_body(
             "multipart/form-data", {"type": "object", "properties": {"picture": BINARY}}
         ),
         {"name": "picture", "type": "file", "required": False},
     ),
     (
         "POST /a",
-        sends(
+        make_request_body(
             "application/x-www-form-urlencoded",
             {"properties": {"tags": {"type": "array", "items": {"type": "string"}}}},
         ),
@@ -424,7 +443,7 @@ FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ),
     (
         "POST /a",
-        {"requestBody": fields(rows={"type": "array", "items": OBJECT})},
+        {"requestBody": make_json_body(rows={"type": "array", "items": OBJECT})},
         {
             "name": "rows",
             "type": "list[object]",
@@ -439,7 +458,7 @@ FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 def test_every_form_of_body_has_its_parameter(
     call: str, raw: dict[str, Any], param: dict[str, Any]
 ) -> None:
-    result = tool(call, **raw).tool
+    result = convert_operation(call, **raw).tool
     assert result is not None
     [built] = result["params"]
     built.pop("description")
@@ -465,42 +484,46 @@ def test_every_form_of_body_has_its_parameter(
 def test_no_media_type_of_a_response_excludes_a_tool(
     kind: str, returns: str | None
 ) -> None:
-    result = tool("GET /a/{id}", responses={"200": {"content": {kind: {}}}}).tool
+    result = convert_operation(
+        "GET /a/{id}", responses={"200": {"content": {kind: {}}}}
+    ).tool
     assert result is not None
     assert result.get("returns") == returns
 
 
 def test_results_stay_whatever_the_behavior() -> None:
     """So that an answer changed from action to read restores the whole tool."""
-    raw: dict[str, Any] = {"responses": answers({"type": "array", "items": NOTE})}
+    raw: dict[str, Any] = {
+        "responses": make_responses({"type": "array", "items": NOTE})
+    }
     row = [{"id": "int", "title": {"type": "str", "default": None}}]
     for call in ("POST /notes/filter", "DELETE /notes/{id}", "PUT /notes/{id}"):
-        assert (tool(call, **raw).tool or {})["returns"] == row
+        assert (convert_operation(call, **raw).tool or {})["returns"] == row
 
 
 def test_nothing_is_returned_that_the_document_does_not_say() -> None:
     values_kept: list[dict[str, Any]] = [
         {},
-        {"responses": answers({})},
-        {"responses": answers({"type": "object"})},
+        {"responses": make_responses({})},
+        {"responses": make_responses({"type": "object"})},
     ]
     for raw in values_kept:
         for call in ("GET /a", "POST /a/{id}/archive", "DELETE /a/{id}"):
-            assert "returns" not in (tool(call, **raw).tool or {})
+            assert "returns" not in (convert_operation(call, **raw).tool or {})
 
 
 @pytest.mark.parametrize(("call", "raw", "reason"), LEFT_OUT)
 def test_what_cannot_be_said_is_left_out_with_its_reason(
     call: str, raw: dict[str, Any], reason: str
 ) -> None:
-    row = tool(call, **raw).row()
+    row = convert_operation(call, **raw).row()
     assert row["tool"] is None
     assert reason in row["left_out"][0]
 
 
 def test_a_text_never_contradicts_its_behavior() -> None:
     """A suite refuses a tool that says it reads and does not."""
-    result = tool(
+    result = convert_operation(
         "GET /unsubscribe", operationId="unsubscribe", summary="Get out of the list"
     ).tool
     assert result is not None
@@ -512,7 +535,7 @@ def test_a_text_never_contradicts_its_behavior() -> None:
 
 def test_scopes_come_only_when_they_are_wanted() -> None:
     raw: dict[str, Any] = {"security": [{"oauth": ["notes:read"]}]}
-    assert "scopes" not in (tool("GET /a", **raw).tool or {})
-    assert (tool("GET /a", Options(scopes=True), **raw).tool or {})["scopes"] == [
-        "notes:read"
-    ]
+    assert "scopes" not in (convert_operation("GET /a", **raw).tool or {})
+    assert (convert_operation("GET /a", Options(scopes=True), **raw).tool or {})[
+        "scopes"
+    ] == ["notes:read"]

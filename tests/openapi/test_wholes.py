@@ -3,7 +3,12 @@
 from typing import Any
 
 import pytest
-from openapi.documents_of import answers, fields, operation, tool
+from openapi.documents_of import (
+    convert_operation,
+    make_json_body,
+    make_operation,
+    make_responses,
+)
 
 from copier_fastmcp.openapi.converting import convert
 from copier_fastmcp.openapi.tools import Options
@@ -21,8 +26,10 @@ from copier_fastmcp.openapi.tools import Options
 )
 def test_what_has_no_fields_is_answered_whole(schema: dict[str, Any]) -> None:
     """Nothing is said of it, so that it comes as the API has it."""
-    result = tool(
-        "QUERY /a", requestBody=fields(q={"type": "string"}), responses=answers(schema)
+    result = convert_operation(
+        "QUERY /a",
+        requestBody=make_json_body(q={"type": "string"}),
+        responses=make_responses(schema),
     )
     assert result.tool is not None
     assert result.tool["behavior"] == "read"
@@ -32,25 +39,33 @@ def test_what_has_no_fields_is_answered_whole(schema: dict[str, Any]) -> None:
 
 def test_what_only_adds_loses_nothing() -> None:
     star = (
-        tool("PUT /user/starred/{owner}/{repo}", operationId="activity/star-repo").tool
+        convert_operation(
+            "PUT /user/starred/{owner}/{repo}", operationId="activity/star-repo"
+        ).tool
         or {}
     )
     assert star["exceptions"][0]["hint"] == "destructive"
     assert star["exceptions"][0]["value"] is False
     assert "exceptions" not in (
-        tool("PUT /pages/{id}/published", operationId="setIt").tool or {}
+        convert_operation("PUT /pages/{id}/published", operationId="setIt").tool or {}
     )
 
 
 def test_what_chooses_what_it_does_is_a_tool_for_each_choice() -> None:
-    body = fields(
+    body = make_json_body(
         action={"enum": ["start", "stop", "delete", "frob"]}, force={"type": "boolean"}
     )
-    item = operation(
+    item = make_operation(
         "POST /servers/{id}/actions", requestBody=body, summary="Act on a server"
     )
-    result = {row.tool["name"]: row for row in convert([item], Options()) if row.tool}
-    assert {name: row.derived.behavior for name, row in result.items()} == {
+    result = {}
+    for row in convert([item], Options()):
+        if row.tool:
+            result[row.tool["name"]] = row
+    behaviors = {}
+    for name, row in result.items():
+        behaviors[name] = row.derived.behavior
+    assert behaviors == {
         "start_server": "action",
         "stop_server": "action",
         "delete_server": "delete",
@@ -61,7 +76,7 @@ def test_what_chooses_what_it_does_is_a_tool_for_each_choice() -> None:
     sent = result["stop_server"].tool or {}
     assert sent["description"] == "Stop Server. Act on a server."
     assert {"choices": ["stop"], "default": "stop"}.items() <= sent["params"][1].items()
-    patch = operation(
-        "PATCH /users/{id}", requestBody=fields(op={"enum": ["add", "remove"]})
+    patch = make_operation(
+        "PATCH /users/{id}", requestBody=make_json_body(op={"enum": ["add", "remove"]})
     )
     assert len(convert([patch], Options())) == 1, "what is removed is a part of it"

@@ -150,9 +150,10 @@ def render_package(
         return answers
 
     yield make
-    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
-        del sys.modules[name]
-        DECLARED.pop(name, None)
+    for name in list(sys.modules):
+        if name.partition(".")[0] == PACKAGE:
+            del sys.modules[name]
+            DECLARED.pop(name, None)
 
 
 @pytest.fixture
@@ -326,9 +327,9 @@ def test_an_import_counts_the_bytes_that_the_server_lists(
         async with Client(server) as client:
             for tool in await client.list_tools():
                 wire = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-                text = {
-                    key: wire[key] for key in ("name", "description", "inputSchema")
-                }
+                text = {}
+                for key in ("name", "description", "inputSchema"):
+                    text[key] = wire[key]
                 sizes[tool.name] = count_bytes(text)
         return sizes
 

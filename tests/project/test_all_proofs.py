@@ -50,9 +50,9 @@ def edit(project: Path, name: str, old: str, new: str) -> None:
 def run_tests(project: Path, *arguments: str) -> tuple[int, list[str]]:
     """Run the tests as `scripts/check` does; return the exit code and the proofs that did not run."""
     source = (project / "scripts/check").read_text(encoding="utf-8")
-    found = re.search('"tests": "(.*)"', source)
-    assert found
-    done = python(project, *(arguments or found[1].split()))
+    match = re.search('"tests": "(.*)"', source)
+    assert match
+    done = python(project, *(arguments or match[1].split()))
     print(done.stdout, done.stderr)
     return done.returncode, re.findall("(?m)^NOT PROVEN ([^:]+):", done.stdout)
 

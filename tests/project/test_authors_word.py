@@ -16,14 +16,14 @@ WORDS = {
 
 
 @pytest.fixture(scope="module")
-def named(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def misleading(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project whose tools have names that say something else."""
     typed = ", ".join(f"{name}={behavior}" for name, behavior in WORDS.items())
     return render(template, tmp_path_factory.mktemp("named"), {"tools": typed})
 
 
-def test_each_is_served_under_its_behavior(named: Path) -> None:
-    done = server(named, "tools", "list", "--json")
+def test_each_is_served_under_its_behavior(misleading: Path) -> None:
+    done = server(misleading, "tools", "list", "--json")
     assert done.returncode == 0, done.stderr
     rows = {row["name"]: row for row in json.loads(done.stdout)}
     assert {name: row["behavior"] for name, row in rows.items()} == WORDS
@@ -35,9 +35,14 @@ def test_each_is_served_under_its_behavior(named: Path) -> None:
     assert hints["save_ticket_search"]["idempotentHint"] is False
 
 
-def test_its_probe_proves_it(named: Path) -> None:
+def test_its_probe_proves_it(misleading: Path) -> None:
     done = python(
-        named, "-m", "pytest", "-p", "no:cacheprovider", "tests/policy/test_behavior.py"
+        misleading,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "tests/policy/test_behavior.py",
     )
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout

@@ -42,11 +42,16 @@ def test_a_server_without_consent_has_not_one_line_of_it(
     backend: str, resources: list[Answers]
 ) -> None:
     files = rendered({"domain": "notes", "backend": backend, "resources": resources})
-    assert [path for path in files if OURS.search(path)] == []
-    own = [text for path, text in files.items() if not ENGINE.search(path)]
-    assert len(own) < len(files)
-    lines = {line.strip() for text in own for line in text.splitlines()}
-    assert [line for line in lines - KNOWN if OURS.search(line)] == []
+    for path in files:
+        assert not OURS.search(path), path
+    sources = []
+    for path, text in files.items():
+        if not ENGINE.search(path):
+            sources.append(text)
+    assert len(sources) < len(files)
+    lines = {line.strip() for text in sources for line in text.splitlines()}
+    for line in lines - KNOWN:
+        assert not OURS.search(line), line
 
 
 HOSTILE: dict[str, Answers] = {
@@ -135,15 +140,15 @@ def test_behind_a_proxy_its_pages_are_reached_and_their_queries_not_logged(
     with http(example("consent"), tmp_path) as address:
         query = {"code": "the-code-that-is-secret", "state": "the-state-that-is-secret"}
         page = address.replace("/mcp", "/oauth/callback")
-        seen = [
+        statuses = [
             httpx2.get(page, params=query, headers={"Host": host}).status_code
             for host in ("mcp.example.com", "evil.example.com")
         ]
-        asked = httpx2.post(address, json={}, headers={"Host": "mcp.example.com"})
-    assert seen == [400, 421]
-    assert asked.status_code == 401
+        response = httpx2.post(address, json={}, headers={"Host": "mcp.example.com"})
+    assert statuses == [400, 421]
+    assert response.status_code == 401
     place = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
-    assert place in asked.headers["www-authenticate"]
+    assert place in response.headers["www-authenticate"]
     logged = (tmp_path / "stderr").read_text()
     assert "GET /oauth/callback" in logged
     assert "secret" not in logged
@@ -168,11 +173,14 @@ def test_a_generated_resource_asks_what_the_reading_tools_of_its_records_ask() -
 
 def test_every_setting_is_in_its_guide(example: Renders) -> None:
     guide = (example("consent") / "docs/consent.md").read_text(encoding="utf-8")
-    own = ConsentSettings.model_fields.keys() - PolicySettings.model_fields.keys()
-    assert own
-    missing = [
-        name for name in own if f"| `{NAME.upper()}_{name.upper()}` |" not in guide
-    ]
+    consent_settings = (
+        ConsentSettings.model_fields.keys() - PolicySettings.model_fields.keys()
+    )
+    assert consent_settings
+    missing = []
+    for name in consent_settings:
+        if f"| `{NAME.upper()}_{name.upper()}` |" not in guide:
+            missing.append(name)
     assert missing == []
 
 

@@ -88,7 +88,7 @@ def mine(project: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def written(project: Path, decorators: list[str], body: str) -> Path:
+def write_tool(project: Path, decorators: list[str], body: str) -> Path:
     path = project / "src/notes_mcp/tools/mine.py"
     path.write_text(
         textwrap.dedent(HEAD) + "\n" + "\n".join([*decorators, body]), encoding="utf-8"
@@ -99,7 +99,7 @@ def written(project: Path, decorators: list[str], body: str) -> Path:
 @pytest.mark.parametrize("name", WORKS)
 def test_other_decorators_and_plain_functions_work(mine: Path, name: str) -> None:
     decorators, body, expected = WORKS[name]
-    written(mine, decorators, body)
+    write_tool(mine, decorators, body)
     strict = "import warnings; warnings.simplefilter('error')"
     done = python(mine, "-c", strict + CALL)
     assert done.returncode == 0, done.stderr
@@ -108,7 +108,7 @@ def test_other_decorators_and_plain_functions_work(mine: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("decorators", "more"),
+    ("decorators", "extra"),
     [
         (["@careless", READ], ""),
         ([READ], "\nmine = None\n"),
@@ -117,9 +117,9 @@ def test_other_decorators_and_plain_functions_work(mine: Path, name: str) -> Non
     ids=["no functools.wraps above", "its name is taken", "defined twice"],
 )
 def test_a_declared_tool_is_never_lost_in_silence(
-    mine: Path, decorators: list[str], more: str
+    mine: Path, decorators: list[str], extra: str
 ) -> None:
-    path = written(mine, decorators, BODY + more)
+    path = write_tool(mine, decorators, BODY + extra)
     done = python(mine, "-c", START)
     assert done.stdout == (
         f"{path}: the tool mine is hidden: a decorator above it lacks functools.wraps, "
@@ -170,6 +170,6 @@ def test_a_resource_by_hand_works_where_none_was_answered(mine: Path) -> None:
 
 @pytest.mark.nightly
 def test_the_server_works_without_docstrings_and_asserts(mine: Path) -> None:
-    written(mine, [READ], BODY)
+    write_tool(mine, [READ], BODY)
     done = python(mine, "-OO", "-c", CALL)
     assert json.loads(done.stdout or "{}") == {"text": "a"}, done.stderr

@@ -31,10 +31,18 @@ def test_what_is_served_is_proven_or_named(project: Path, tmp_path: Path) -> Non
     (mine / "src/notes_mcp/extend.py").write_text(text, encoding="utf-8")
     selected = ["-k", "child_count or reading", "tests/policy/test_behavior.py"]
     done = python(mine, *PYTEST, *selected)
-    found = done.stdout.splitlines()
+    lines = done.stdout.splitlines()
     probe = "child_count: it has no probe in tests/tools/test_child_count.py; write"
-    assert len([line for line in found if line.startswith(probe)]) == 2, done.stdout
+    probe_lines = []
+    for line in lines:
+        if line.startswith(probe):
+            probe_lines.append(line)
+    assert len(probe_lines) == 2, done.stdout
     changed = "notes://deleting: reading it changed note/1"
-    assert [line for line in found if line.startswith(changed)], done.stdout
+    changed_lines = []
+    for line in lines:
+        if line.startswith(changed):
+            changed_lines.append(line)
+    assert changed_lines, done.stdout
     assert "notes://{note_id}" not in done.stdout
     assert "summarize" not in done.stdout

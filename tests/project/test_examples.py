@@ -16,14 +16,14 @@ from wire import ERAS, agree, hints_of, http, stdio
 Specs = dict[str, dict[str, Any]]
 
 
-def asked_for(project: Path, name: str) -> Specs:
+def build_specs(project: Path, name: str) -> Specs:
     """The tools of an example as the macros understand its answers, with what the server computes of each."""
     done = server(project, "tools", "list", "--json")
     rows = {row["name"]: row for row in json.loads(done.stdout)}
-    return {
-        spec["name"]: rows[spec["name"]] | spec
-        for spec in specs(answers(name)["tools"])
-    }
+    tool_specs = {}
+    for spec in specs(answers(name)["tools"]):
+        tool_specs[spec["name"]] = rows[spec["name"]] | spec
+    return tool_specs
 
 
 def parameters(spec: dict[str, Any]) -> set[str]:
@@ -33,12 +33,12 @@ def parameters(spec: dict[str, Any]) -> set[str]:
     )
 
 
-def faults(tool: Tool, wanted: Specs) -> list[str]:
-    """What is wrong with one tool on the wire."""
-    if tool.name not in wanted:
+def find_faults(tool: Tool, specs: Specs) -> list[str]:
+    """Find what is wrong with one tool on the wire."""
+    if tool.name not in specs:
         return [] if tool.name == "list_resources" else ["nobody asked for it"]
     spec, annotations, taken = (
-        wanted[tool.name],
+        specs[tool.name],
         tool.annotations,
         tool.input_schema["properties"],
     )
@@ -60,12 +60,18 @@ def faults(tool: Tool, wanted: Specs) -> list[str]:
     return [fault for fault, fine in checks.items() if not fine]
 
 
-async def ask(client: Client[Any], wanted: Specs, hidden: Collection[str] = ()) -> None:
+async def check_tools(
+    client: Client[Any], specs: Specs, hidden: Collection[str] = ()
+) -> None:
     """List the tools as one client sees them, and hold them against what was asked for."""
     async with client:
         tools = await client.list_tools()
-    assert wanted.keys() - hidden <= {tool.name for tool in tools}
-    assert {tool.name: found for tool in tools if (found := faults(tool, wanted))} == {}
+    assert specs.keys() - hidden <= {tool.name for tool in tools}
+    faults_of_tool = {}
+    for tool in tools:
+        if errors := find_faults(tool, specs):
+            faults_of_tool[tool.name] = errors
+    assert faults_of_tool == {}
 
 
 @pytest.mark.parametrize("name", nightly_but({"unusual"}))  # CI has a job for each
@@ -79,7 +85,9 @@ def test_it_serves_over_stdio(
     example: Renders, tmp_path: Path, name: str, era: str
 ) -> None:
     asyncio.run(
-        ask(stdio(example(name), tmp_path, era), asked_for(example(name), name))
+        check_tools(
+            stdio(example(name), tmp_path, era), build_specs(example(name), name)
+        )
     )
 
 
@@ -88,27 +96,27 @@ def test_the_metadata_file_in_its_guide_is_valid(
     example: Renders, tmp_path: Path, name: str
 ) -> None:
     guide = (example(name) / "docs/metadata.md").read_text(encoding="utf-8")
-    own = tmp_path / "metadata.yaml"
-    own.write_text(
+    metadata = tmp_path / "metadata.yaml"
+    metadata.write_text(
         guide.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8"
     )
-    own.chmod(0o600)
+    metadata.chmod(0o600)
     package = next((example(name) / "src").iterdir()).name.upper()
     done = server(
-        example(name), "metadata", "validate", **{f"{package}_METADATA": str(own)}
+        example(name), "metadata", "validate", **{f"{package}_METADATA": str(metadata)}
     )
-    assert (done.returncode, done.stdout) == (0, f"{own} is valid\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, f"{metadata} is valid\n"), done.stderr
 
 
 @pytest.mark.parametrize("name", nightly_but({"unusual"}))
 def test_it_serves_over_http(example: Renders, tmp_path: Path, name: str) -> None:
-    wanted = asked_for(example(name), name)
+    specs = build_specs(example(name), name)
     scoped = {
-        tool for tool, spec in wanted.items() if spec["scopes"]
+        tool for tool, spec in specs.items() if spec["scopes"]
     }  # this caller has no token
     with http(example(name), tmp_path) as address:
         for era in ERAS:
-            asyncio.run(ask(Client(address, mode=era), wanted, hidden=scoped))
+            asyncio.run(check_tools(Client(address, mode=era), specs, hidden=scoped))
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -120,10 +128,12 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
             example("orders"), tmp_path, era, elicitation_handler=agree
         ) as client:
             tools = {tool.name: tool.input_schema for tool in await client.list_tools()}
-            one = tools["update_order_status"]["properties"]
-            assert {
-                name: one[name]["default"] for name in one if "default" in one[name]
-            } == {
+            properties = tools["update_order_status"]["properties"]
+            defaults = {}
+            for name in properties:
+                if "default" in properties[name]:
+                    defaults[name] = properties[name]["default"]
+            assert defaults == {
                 "public": False,
                 "email_customer": True,
                 "email_additional": True,
@@ -134,19 +144,20 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
                 1,
                 50,
             )
-            assert {
-                name: many[name]["default"] for name in ("public", "email_customer")
-            } == {
+            defaults_of_many = {}
+            for name in ("public", "email_customer"):
+                defaults_of_many[name] = many[name]["default"]
+            assert defaults_of_many == {
                 "public": False,
                 "email_customer": True,
             }
 
             change = {"order_ids": [1, 2], "status_code": "st000003"}
-            seen = (
+            preview = (
                 await client.call_tool("bulk_update_order_status", change)
             ).structured_content
-            assert seen is not None
-            assert (seen["outcome"], seen["result"]) == ("preview", None)
+            assert preview is not None
+            assert (preview["outcome"], preview["result"]) == ("preview", None)
             assert (await client.call_tool("list_orders")).structured_content[
                 "total"
             ] == 0
@@ -170,19 +181,21 @@ def test_orders_keep_the_defaults_and_bounds_of_their_seed(
             assert order is not None
             assert (order["status_code"], order["public"]) == ("st000003", False)
             for ids, limit in (([], "at least 1 item"), ([7] * 51, "at most 50 items")):
-                told = f"^order_ids: List should have {limit} after validation, not {len(ids)}$"
-                with pytest.raises(ToolError, match=told):
+                pattern = f"^order_ids: List should have {limit} after validation, not {len(ids)}$"
+                with pytest.raises(ToolError, match=pattern):
                     await client.call_tool(
                         "bulk_update_order_status", change | {"order_ids": ids}
                     )
-            wrong = {"status_code": "x", "public": "\n", "secret": "hunter2"}
+            arguments = {"status_code": "x", "public": "\n", "secret": "hunter2"}
             with pytest.raises(
                 ToolError, match=r"^order_id: Missing .*; status_code: .*; secret: Un"
             ) as raised:
-                await client.call_tool("update_order_status", wrong)
+                await client.call_tool("update_order_status", arguments)
             assert "\n" not in str(raised.value)
             assert "hunter2" not in str(raised.value)
-            assert {str(found.uri) for found in await client.list_resources()} == {
+            assert {
+                str(resource.uri) for resource in await client.list_resources()
+            } == {
                 "statuspro://statuses",
                 "statuspro://help",
             }
@@ -201,8 +214,8 @@ def test_instruments_are_read_through_their_resources(
             await client.call_tool("add_instrument", sensor)
             (listed,) = await client.read_resource("resource://available_instruments")
             assert "dmm" in listed.text
-            (found,) = await client.read_resource("resource://instruments/dmm")
-            assert "volt" in found.text
+            (content,) = await client.read_resource("resource://instruments/dmm")
+            assert "volt" in content.text
             info = await client.call_tool("qcodes_instrument_info", {"name": "dmm"})
             assert info.structured_content["parameters"] == {"volt": 1.5}
 

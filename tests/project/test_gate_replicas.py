@@ -49,10 +49,12 @@ class Relay(socketserver.BaseRequestHandler):
         assert isinstance(self.server, Balancer)
         port = next(self.server.next_port)
         self.server.served.append(port)
-        with socket.create_connection(("127.0.0.1", port)) as there:
-            up = threading.Thread(target=copy, args=(self.request, there), daemon=True)
+        with socket.create_connection(("127.0.0.1", port)) as upstream:
+            up = threading.Thread(
+                target=copy, args=(self.request, upstream), daemon=True
+            )
             up.start()
-            copy(there, self.request)
+            copy(upstream, self.request)
 
 
 def copy(source: socket.socket, to: socket.socket) -> None:
@@ -64,7 +66,7 @@ def copy(source: socket.socket, to: socket.socket) -> None:
 
 
 def post(
-    address: str, arguments: dict[str, Any], can: dict[str, Any], **more: Any
+    address: str, arguments: dict[str, Any], can: dict[str, Any], **fields: Any
 ) -> Any:
     """Call send_note in the newest era, by hand and on a new connection: what it came to, and the result."""
     about = {
@@ -73,7 +75,7 @@ def post(
         "clientCapabilities": can,
     }
     meta = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
-    params = {"name": "send_note", "arguments": arguments, "_meta": meta, **more}
+    params = {"name": "send_note", "arguments": arguments, "_meta": meta, **fields}
     answer = httpx2.post(
         address,
         json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params},
@@ -107,7 +109,9 @@ FORM: dict[str, Any] = {"elicitation": {}}
 
 
 @contextlib.contextmanager
-def replicas(project: Path, home: Path, state: str) -> Iterator[tuple[Balancer, str]]:
+def run_replicas(
+    project: Path, home: Path, state: str
+) -> Iterator[tuple[Balancer, str]]:
     """Two servers with one state and one database, and the address of what stands before them."""
     environ = {
         "NOTES_MCP_STATE": state,
@@ -130,21 +134,21 @@ def replicas(project: Path, home: Path, state: str) -> Iterator[tuple[Balancer, 
         yield balancer, f"http://127.0.0.1:{balancer.server_address[1]}/mcp"
 
 
-def sent(home: Path) -> Counter[int]:
-    """How often each note was sent."""
+def count_sends(home: Path) -> Counter[int]:
+    """Count how often each note was sent."""
     with contextlib.closing(sqlite3.connect(home / "notes.db")) as db:
         rows = db.execute("SELECT * FROM records").fetchall()
-    return Counter(
-        int(found[1])
-        for row in rows
-        if (found := re.search(r'"note_id": ?(\d+)', str(row)))
-    )
+    note_ids = []
+    for row in rows:
+        if match := re.search(r'"note_id": ?(\d+)', str(row)):
+            note_ids.append(int(match[1]))
+    return Counter(note_ids)
 
 
 def outcome(result: Any) -> str:
     """The word of an envelope, or `asked`, or `error`."""
-    asked = "asked" if "requestState" in result else "error"
-    return str(result.get("structuredContent", {}).get("outcome", asked))
+    default = "asked" if "requestState" in result else "error"
+    return str(result.get("structuredContent", {}).get("outcome", default))
 
 
 @pytest.mark.parametrize("state", ["redis", "folder"])
@@ -156,29 +160,28 @@ def test_two_replicas_apply_once(
         if state == "redis"
         else str(tmp_path / "state")
     )
-    with replicas(project, tmp_path, where) as (balancer, address):
-        asked = post(address, {"note_id": 1}, FORM)
-        answer = {"requestState": asked["requestState"], "inputResponses": YES}
-        assert not sent(tmp_path)
+    with run_replicas(project, tmp_path, where) as (balancer, address):
+        response = post(address, {"note_id": 1}, FORM)
+        answer = {"requestState": response["requestState"], "inputResponses": YES}
+        assert not count_sends(tmp_path)
         assert outcome(post(address, {"note_id": 1}, FORM, **answer)) == "applied"
         assert len(set(balancer.served)) == 2
         for _ in range(2):
             assert outcome(post(address, {"note_id": 1}, FORM, **answer)) == "asked"
-        assert sent(tmp_path) == {1: 1}
+        assert count_sends(tmp_path) == {1: 1}
         confirm = {"note_id": 2, "confirm": True}
-        results = [
-            post(address, call, {})
-            for call in ({"note_id": 2}, confirm, confirm, confirm)
-        ]
-        assert [outcome(each) for each in results] == [
+        results = []
+        for call in ({"note_id": 2}, confirm, confirm, confirm):
+            results.append(post(address, call, {}))
+        assert [outcome(result) for result in results] == [
             "preview",
             "applied",
             "error",
             "error",
         ]
-        again = "send_note was applied before with these arguments, and is not applied twice"
-        assert [each["content"][0]["text"] for each in results[2:]] == [again] * 2
-        assert sent(tmp_path) == {1: 1, 2: 1}
+        refusal = "send_note was applied before with these arguments, and is not applied twice"
+        assert [result["content"][0]["text"] for result in results[2:]] == [refusal] * 2
+        assert count_sends(tmp_path) == {1: 1, 2: 1}
 
 
 # What one of the two hundred does, by its number, and what its calls come to.
@@ -193,18 +196,18 @@ FLOWS = {
 }
 
 
-def flow(address: str, number: int) -> list[str]:
+def run_flow(address: str, number: int) -> list[str]:
     """Call for one number in the way that is its turn; what the calls came to, those at once in order."""
     kind, note = [*FLOWS][number % len(FLOWS)], {"note_id": number}
     confirm = note | {"confirm": True}
     if kind.startswith(("yes", "no")):
-        asked = post(address, note, FORM)
-        answer = {"requestState": asked["requestState"]}
+        response = post(address, note, FORM)
+        answer = {"requestState": response["requestState"]}
         answer["inputResponses"] = NO if kind == "no" else YES
         calls = [partial(post, address, note, FORM, **answer)] * (
             2 if "at-once" in kind else 1
         )
-        first = [outcome(asked)]
+        first = [outcome(response)]
     else:
         if kind == "other-arguments":
             confirm = {"note_id": number + 1000, "confirm": True}
@@ -217,9 +220,10 @@ def flow(address: str, number: int) -> list[str]:
         }
         calls = [partial(post, address, confirm, {})] * times[kind]
     with ThreadPoolExecutor(len(calls)) as pool:
-        came = sorted(
-            outcome(done.result()) for done in [pool.submit(call) for call in calls]
-        )
+        outcomes = []
+        for done in [pool.submit(call) for call in calls]:
+            outcomes.append(outcome(done.result()))
+        came = sorted(outcomes)
     if kind == "steps":
         came.append(outcome(post(address, confirm, {})))
     return first + came
@@ -230,40 +234,43 @@ def test_two_hundred_mixed_confirmations_at_once(
     redis: str, project: Path, tmp_path: Path
 ) -> None:
     numbers = range(1, 201)
-    with replicas(project, tmp_path, redis) as (balancer, address):
+    with run_replicas(project, tmp_path, redis) as (balancer, address):
         with ThreadPoolExecutor(40) as pool:
             came = dict(
-                zip(numbers, pool.map(partial(flow, address), numbers), strict=True)
+                zip(numbers, pool.map(partial(run_flow, address), numbers), strict=True)
             )
         assert len(set(balancer.served)) == 2
     expected = {number: FLOWS[[*FLOWS][number % len(FLOWS)]] for number in numbers}
     assert {n: came[n] for n in numbers if came[n] != expected[n]} == {}
     applied = [number for number in numbers if "applied" in expected[number]]
-    assert sent(tmp_path) == dict.fromkeys(applied, 1)
+    assert count_sends(tmp_path) == dict.fromkeys(applied, 1)
 
 
 def test_two_replicas_share_a_page(template: Path, redis: str, tmp_path: Path) -> None:
     paged = {"profile": "custom", "confirm_fallback": "page"}
     project = render(template, tmp_path / "paged", paged)
-    with replicas(project, tmp_path, redis) as (balancer, address):
+    with run_replicas(project, tmp_path, redis) as (balancer, address):
         waiting = post(address, {"note_id": 1}, {})
         assert outcome(waiting) == "waiting"
         (link,) = re.findall(r"http://\S+link=[\w-]+", waiting["content"][0]["text"])
-        here = address.removesuffix("/mcp")
-        assert link.startswith(f"{here}/confirm?link=")
+        origin = address.removesuffix("/mcp")
+        assert link.startswith(f"{origin}/confirm?link=")
         with httpx2.Client(timeout=listening.PATIENCE) as browser:
             fields = dict(
                 re.findall(r'name="(\w+)" value="([^"]*)"', browser.get(link).text)
             )
-            headers = {"Origin": here}
-            answers = [
-                browser.post(
-                    f"{here}/confirm", data=fields | {"answer": word}, headers=headers
+            headers = {"Origin": origin}
+            answers = []
+            for word in ("approve", "decline"):
+                answers.append(
+                    browser.post(
+                        f"{origin}/confirm",
+                        data=fields | {"answer": word},
+                        headers=headers,
+                    )
                 )
-                for word in ("approve", "decline")
-            ]
         assert [answer.status_code for answer in answers] == [200, 410]
         results = [post(address, {"note_id": 1}, {}) for _ in range(3)]
-        assert [outcome(each) for each in results] == ["applied", "error", "error"]
+        assert [outcome(result) for result in results] == ["applied", "error", "error"]
         assert len(set(balancer.served)) == 2
-    assert sent(tmp_path) == {1: 1}
+    assert count_sends(tmp_path) == {1: 1}

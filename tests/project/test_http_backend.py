@@ -68,13 +68,13 @@ def test_the_suite_finds_what_only_requests_show(http: Path, tmp_path: Path) -> 
     copy = Path(shutil.copytree(http, tmp_path / "copy"))
     for tool, (line, _) in MUTATIONS.items():
         path = copy / f"src/notes_mcp/tools/{tool}.py"
-        text, made = re.subn(
+        text, count = re.subn(
             r"\n    (response =|return) ",
             rf"\n    {line}\n    \1 ",
             path.read_text(),
             count=1,
         )
-        assert made == 1
+        assert count == 1
         path.write_text(text)
     probe = copy / "tests/tools/test_list_charges.py"
     probe.write_text(f"{FULL}\n{probe.read_text()}")
@@ -96,5 +96,6 @@ def test_a_tool_may_be_called_test_hook(http: Path) -> None:
 
 def test_the_default_project_has_nothing_of_it() -> None:
     files = rendered({})
-    assert not [path for path in files if path.endswith("fake.py")]
+    for path in files:
+        assert not path.endswith("fake.py"), path
     assert not [path for path in files if "/engine/api/" in path]

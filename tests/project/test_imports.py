@@ -15,8 +15,8 @@ from engine.tests.engine_support.graph import find_cycle, import_graph
 HTTP = {"backend": "http", "api": "https://api.example.com", "consent": "url"}
 
 
-def imported(folder: Path) -> set[str]:
-    """The packages that a folder's modules import by name."""
+def find_imports(folder: Path) -> set[str]:
+    """Find the packages that a folder's modules import by name."""
     names: set[str] = set()
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -27,19 +27,23 @@ def imported(folder: Path) -> set[str]:
     return {name.partition(".")[0] for name in names} - sys.stdlib_module_names
 
 
-def undeclared(names: set[str], requirements: list[str]) -> set[str]:
-    """Those of no distribution in a list of requirements."""
-    declared = {
-        re.split(r"[\[<>=!~; ]", line)[0].lower().replace("_", "-")
-        for line in requirements
-    }
-    known = packages_distributions()
-    return {
-        name
-        for name in names
-        if not declared
-        & {one.lower().replace("_", "-") for one in [name, *known.get(name, [])]}
-    }
+def normalize(name: str) -> str:
+    """Normalize the name of a distribution."""
+    return name.lower().replace("_", "-")
+
+
+def find_undeclared(names: set[str], requirements: list[str]) -> set[str]:
+    """Find the packages of no distribution in a list of requirements."""
+    declared = set()
+    for line in requirements:
+        declared.add(normalize(re.split(r"[\[<>=!~; ]", line)[0]))
+    distributions = packages_distributions()
+    missing = set()
+    for name in names:
+        candidates = [name, *distributions.get(name, [])]
+        if not declared & {normalize(candidate) for candidate in candidates}:
+            missing.add(name)
+    return missing
 
 
 @pytest.mark.parametrize("name", ["notes", "orders", "consent"])
@@ -48,24 +52,27 @@ def test_every_import_is_declared(example: Renders, name: str) -> None:
     about = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
     package = next((project / "src").iterdir())
     needed = about["project"]["dependencies"]
-    assert undeclared(imported(package) - {package.name}, needed) == set()
-    more = [*needed, *about["dependency-groups"]["dev"]]
-    own = {package.name, "copier_fastmcp_suite"}
-    assert undeclared(imported(project / "tests") - own, more) == set()
-    assert undeclared({"fastmcp"}, []) == {"fastmcp"}
+    assert find_undeclared(find_imports(package) - {package.name}, needed) == set()
+    requirements = [*needed, *about["dependency-groups"]["dev"]]
+    local_packages = {package.name, "copier_fastmcp_suite"}
+    assert (
+        find_undeclared(find_imports(project / "tests") - local_packages, requirements)
+        == set()
+    )
+    assert find_undeclared({"fastmcp"}, []) == {"fastmcp"}
 
 
-def write_package(said: Answers, folder: Path) -> Path:
+def write_package(answers: Answers, folder: Path) -> Path:
     """Write the package of a rendered project.
 
     Args:
-        said: The answers of the project.
+        answers: The answers of the project.
         folder: An empty folder.
 
     Returns:
         The folder of the package.
     """
-    for name, text in rendered(said).items():
+    for name, text in rendered(answers).items():
         if name.startswith("src/"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
@@ -82,14 +89,14 @@ def written_layers() -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "profile",
     [answers("notes"), answers("unusual"), HTTP],
     ids=["notes", "unusual", "http"],
 )
-def test_a_part_imports_only_lower_ones(said: Answers, tmp_path: Path) -> None:
+def test_a_part_imports_only_lower_ones(profile: Answers, tmp_path: Path) -> None:
     layers = written_layers()
     assert find_cycle(layers) == []
-    graph = import_graph(write_package(said, tmp_path))
+    graph = import_graph(write_package(profile, tmp_path))
     assert find_cycle(graph) == []
     graph.pop("__init__", None)
     graph.pop("__main__", None)

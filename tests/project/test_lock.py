@@ -79,10 +79,10 @@ CHANGES: list[tuple[tuple[str, ...], object, list[str]]] = [
 ]  # fmt: skip
 
 
-def changed(
+def change_lock(
     place: tuple[str, ...], value: object, versions: dict[str, str] = VERSIONS
 ) -> lock.Lock:
-    """The lock with one value changed."""
+    """Return the lock with one value changed."""
     after = copy.deepcopy(PINNED) | {"versions": versions}
     inner: dict[str, Any] = after["tools"]["drop_note"]
     for key in place[:-1]:
@@ -99,12 +99,12 @@ def changed(
 def test_each_change_has_its_label(
     place: tuple[str, ...], value: object, lines: list[str]
 ) -> None:
-    found = lock.format_differences(PINNED, changed(place, value))
-    assert found == [f"drop_note: {line}" for line in lines]
+    differences = lock.format_differences(PINNED, change_lock(place, value))
+    assert differences == [f"drop_note: {line}" for line in lines]
 
 
 def test_a_gate_that_is_added_breaks_callers() -> None:
-    ungated = changed(("gated",), False)
+    ungated = change_lock(("gated",), False)
     assert lock.format_differences(ungated, PINNED) == [
         "drop_note: BREAKING: gate gained"
     ]
@@ -127,12 +127,12 @@ def test_new_gone_and_renamed() -> None:
 def test_a_name_that_still_answers() -> None:
     """What was renamed is compared with what it was, whatever else changed; a name is lost only when it no longer answers."""
     entry = PINNED["tools"]["drop_note"]
-    now = entry | {
+    successor = entry | {
         "formerly": ["drop_note"],
         "gated": False,
         "deprecated": "Use it not.",
     }
-    named = PINNED | {"tools": {"erase_note": now}}
+    named = PINNED | {"tools": {"erase_note": successor}}
     assert lock.format_differences(PINNED, named) == [
         "drop_note: RENAMED: is erase_note now, and still answers",
         "erase_note: RELAXED: gate lost",
@@ -189,15 +189,19 @@ RESULTS = [
 ]
 
 
-@pytest.mark.parametrize(("theirs", "ours"), RESULTS, ids=str)
-def test_a_result_in_fewer_words_breaks_nothing(theirs: object, ours: object) -> None:
-    before, after = changed((*OUTPUT, "gone"), theirs), changed((*OUTPUT, "gone"), ours)
+@pytest.mark.parametrize(("old_result", "new_result"), RESULTS, ids=str)
+def test_a_result_in_fewer_words_breaks_nothing(
+    old_result: object, new_result: object
+) -> None:
+    before, after = (
+        change_lock((*OUTPUT, "gone"), old_result),
+        change_lock((*OUTPUT, "gone"), new_result),
+    )
     older = before | {"versions": {"fastmcp": "4.1.2"}}
-    for one, other in ((older, after), (after, older)):
-        assert all(
-            ": RENDERED: " in line for line in lock.format_differences(one, other)
-        )
-    narrow = changed((*OUTPUT, "gone"), {"type": "integer"})
+    for first, second in ((older, after), (after, older)):
+        for line in lock.format_differences(first, second):
+            assert ": RENDERED: " in line
+    narrow = change_lock((*OUTPUT, "gone"), {"type": "integer"})
     assert "BREAKING" in "".join(lock.format_differences(narrow, after))
 
 
@@ -206,19 +210,20 @@ def test_other_libraries_that_write_the_same_otherwise(
     place: tuple[str, ...], value: object
 ) -> None:
     """Under other versions it is RENDERED; under the same ones somebody wrote it so, and nothing breaks."""
-    other = lock.format_differences(
-        PINNED, changed(place, value, VERSIONS | {"pydantic": "2.99.0"})
+    differences = lock.format_differences(
+        PINNED, change_lock(place, value, VERSIONS | {"pydantic": "2.99.0"})
     )
-    assert other
-    assert all(line.startswith("drop_note: RENDERED: input.") for line in other)
-    same = lock.format_differences(PINNED, changed(place, value))
-    assert [
-        line.replace("drop_note: ", "drop_note: RENDERED: ") for line in same
-    ] == other
+    assert differences
+    assert all(line.startswith("drop_note: RENDERED: input.") for line in differences)
+    same = lock.format_differences(PINNED, change_lock(place, value))
+    rendered_lines = []
+    for line in same:
+        rendered_lines.append(line.replace("drop_note: ", "drop_note: RENDERED: "))
+    assert rendered_lines == differences
 
 
 def test_a_real_change_is_breaking_under_other_versions_too() -> None:
-    after = changed(
+    after = change_lock(
         (*INPUT, "note_id", "type"), "string", VERSIONS | {"pydantic": "2.99.0"}
     )
     assert "BREAKING: input.note_id.type" in "".join(

@@ -26,7 +26,7 @@ def decorator(old: str, new: str, arguments: str = "") -> list[Change]:
     ]
 
 
-def said(arguments: str) -> list[Change]:
+def add_arguments(arguments: str) -> list[Change]:
     """Add arguments to the decorator."""
     return [(r"\n@(\w+)\(", rf"\n@\1({arguments}, ")]
 
@@ -62,7 +62,7 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
     ("newline in the title", "text-clean", "get_broken", title(r"Get\\nBroken")),
     ("accent apart from its letter", "text-clean", "get_accent", title("Get Cafe\u0301")),
     ("text beyond 4,000 characters", "text-clean", "get_novel", [('"""Get a', '"""' + "Get " * 1500)]),
-    ("read with a write scope", "read-needs-no-write-scope", "get_scoped", said('scopes=["a:write"]')),
+    ("read with a write scope", "read-needs-no-write-scope", "get_scoped", add_arguments('scopes=["a:write"]')),
     ("write without why", "write-justified", "create_unexplained", [(r',\s*why="[^"]*"', "")]),
     ("get_* not read-only", "verb-reads", "get_counted", decorator("read", "action", ACTION)),
     ("delete_* read-only", "verb-writes", "delete_reader", [*decorator("delete", "read"), (r"await backend.*\n", "False\n")]),
@@ -72,10 +72,10 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
     ("update with an etag idempotent", "versioned-is-not-idempotent", "update_stamped", decorator("update", "put")),
     ("overwrite not destructive", "overwrite-is-destructive", "write_over", [*decorator("put", "ensure"), (r'\.put\(\s*("\w+"),\s*(\w+),\s*', r".ensure(\1, id=\2, fields=")]),
     ("delete_* not destructive", "overwrite-is-destructive", "remove_softly", [*decorator("delete", "action", "destructive=False, "), (r"await backend.*\n", "False\n")]),
-    ("exception without reason", "hints-match-behavior", "delete_unreasoned", said('exceptions=[{"hint": "idempotent", "value": False, "why": " "}]')),
-    ("read-only and destructive at once", "read-only-excludes-destructive", "get_destroyer", said('exceptions=[{"hint": "destructive", "value": True, "why": "Who knows."}]')),
-    ("gate taken away without reason", "gate-present", "delete_ungated", said("confirm=False")),
-    ("question that names no parameter", "question-names-parameters", "delete_asker", said('confirm="Delete {nope}?"')),
+    ("exception without reason", "hints-match-behavior", "delete_unreasoned", add_arguments('exceptions=[{"hint": "idempotent", "value": False, "why": " "}]')),
+    ("read-only and destructive at once", "read-only-excludes-destructive", "get_destroyer", add_arguments('exceptions=[{"hint": "destructive", "value": True, "why": "Who knows."}]')),
+    ("gate taken away without reason", "gate-present", "delete_ungated", add_arguments("confirm=False")),
+    ("question that names no parameter", "question-names-parameters", "delete_asker", add_arguments('confirm="Delete {nope}?"')),
     ("result without a type", "output-described", "get_untyped", [(r"\) -> \w+:", "):")]),
     ("one tool for reading and purging", "one-action", "run_both", [("import Annotated", "import Annotated, Literal"), (r"(?m)^\) ->", f"    {BOTH} ->")]),
     ("a switch that deletes, in a read", "one-action", "get_switch", [(r"(?m)^\) ->", f"    {SWITCH}) ->")]),
@@ -90,11 +90,11 @@ FILES: list[tuple[str, str, str, list[Change]]] = [
     ("body not idempotent under @delete", "says idempotent: action", "delete_again", body('await backend().act("log", {})')),
     ("body erases under @append", "says not destructive: put", "append_eraser", [(r"\.append\(", ".put(")]),
     ("body erases under @create", "says not destructive: action", "create_eraser", body('await backend().delete("eraser", None)')),
-    ("body erases under @action(destructive=False)", "says not destructive", "send_eraser", [*said("destructive=False"), *body('await backend().delete("eraser", 1)')]),
+    ("body erases under @action(destructive=False)", "says not destructive", "send_eraser", [*add_arguments("destructive=False"), *body('await backend().delete("eraser", 1)')]),
     ("create that creates nothing", "changed nothing", "create_nothing", [(r"await backend\(\)\.create\(.*\)\n", 'await backend().get("nothing", 1000)\n')]),
     ("append that appends nothing", "changed nothing", "append_nothing", [(INSTEAD, UNCHANGED + "\n")]),
     ("update that takes a stale etag", "stale", "update_stale", [(r",\s*etag=etag", "")]),
-    ("action once, said to be more", "says not idempotent: ensure", "send_once", [*said("idempotent=False"), (r"\}\)\n", "}, once=True)\n")]),
+    ("action once, said to be more", "says not idempotent: ensure", "send_once", [*add_arguments("idempotent=False"), (r"\}\)\n", "}, once=True)\n")]),
     ("body deletes under @put", "says put: delete", "set_gone", [(r"\n    return", '\n    await backend().delete("gone", gone_id)\n    return')]),
     ("body puts under @delete", "says delete", "delete_putter", [(r"await backend.*\n", 'bool(await backend().put("putter", putter_id, {"seen": True}))\n')]),
     ("delete that removes nothing", "says delete", "delete_nothing", [(r"await backend.*\n", "False\n")]),
@@ -128,11 +128,11 @@ def table() -> Iterator[None]:
 def mutants(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One project with a mutated tool file for each row of FILES, its lock and table written anew."""
     rows = [(name, changes) for _, _, name, changes in FILES] + PROVEN
-    said = {
+    answers = {
         "server_name": "mutants-mcp",
         "tools": [*CLEAN, *(name for name, _ in rows)],
     }
-    project = render(template, tmp_path_factory.mktemp("mutants"), said)
+    project = render(template, tmp_path_factory.mktemp("mutants"), answers)
     for name, changes in rows:
         path = project / f"src/{NAME}/tools/{name}.py"
         text = path.read_text(encoding="utf-8")
@@ -160,11 +160,12 @@ def suite(project: Path, *only: str) -> dict[str, str]:
     report = project / "report.xml"
     files = ["tests/policy/test_annotations.py", "tests/policy/test_behavior.py"]
     python(project, *PYTEST, f"--junitxml={report}", *only, *files)
-    return {
-        case.attrib["name"]: (wrong.text or "").removeprefix("Failed: ")
-        for case in ET.parse(report).iter("testcase")
-        for wrong in [*case.findall("failure"), *case.findall("error")]
-    }
+    messages = {}
+    for case in ET.parse(report).iter("testcase"):
+        for failure in [*case.findall("failure"), *case.findall("error")]:
+            message = failure.text or ""
+            messages[case.attrib["name"]] = message.removeprefix("Failed: ")
+    return messages
 
 
 @pytest.fixture(scope="module")
@@ -173,13 +174,13 @@ def failures(mutants: Path) -> dict[str, str]:
     return suite(mutants)
 
 
-def words_of(message: str) -> str:
-    """What a behavior probe found, in short."""
-    if found := re.search(
+def summarize(message: str) -> str:
+    """Summarize what a behavior probe found."""
+    if match := re.search(
         r"it says ([\w -]+), but .* behavior '(\w+)' would be true", message
     ):
-        return f"says {found[1]}: {found[2]}"
-    known = {
+        return f"says {match[1]}: {match[2]}"
+    labels = {
         "it says not destructive, but lost": "says not destructive",
         "has no probe": "no probe",
         "a person declined": "declined",
@@ -188,72 +189,74 @@ def words_of(message: str) -> str:
         "it says delete": "says delete",
         "has to return its arguments": "no arguments",
     }
-    return next((short for words, short in known.items() if words in message), message)
+    return next((short for words, short in labels.items() if words in message), message)
 
 
 @pytest.fixture(scope="module")
-def caught(failures: dict[str, str]) -> dict[str, set[str]]:
+def findings_of_tools(failures: dict[str, str]) -> dict[str, set[str]]:
     """Each tool with what caught it: rules, and probes in both eras."""
-    found: dict[str, set[str]] = {}
+    findings: dict[str, set[str]] = {}
     eras: dict[tuple[str, str], set[str]] = {}
     for test, message in failures.items():
         if test.startswith("test_hints_are_true["):
             era, _, tool = test[len("test_hints_are_true[") : -1].rpartition("-")
-            found.setdefault(tool, set()).add(words_of(message))
-            eras.setdefault((tool, words_of(message)), set()).add(era)
+            findings.setdefault(tool, set()).add(summarize(message))
+            eras.setdefault((tool, summarize(message)), set()).add(era)
         else:
             for tool, rule in re.findall(r"(?m)^(\S+): .* \(([\w-]+)\)$", message):
-                found.setdefault(tool, set()).add(rule)
-    assert all("2026-07-28" in seen for seen in eras.values()), (
-        eras
-    )  # where every case is run
-    assert len([seen for seen in eras.values() if len(seen) == 2]) > 12
-    return found
+                findings.setdefault(tool, set()).add(rule)
+    for versions in eras.values():
+        assert "2026-07-28" in versions, eras
+    assert len([versions for versions in eras.values() if len(versions) == 2]) > 12
+    return findings
 
 
 @pytest.mark.parametrize(
     ("what", "rule", "tool"), [pytest.param(*row[:3], id=row[0]) for row in FILES]
 )
 def test_a_mutated_tool_file(
-    what: str, rule: str, tool: str, caught: dict[str, set[str]]
+    what: str, rule: str, tool: str, findings_of_tools: dict[str, set[str]]
 ) -> None:
-    assert caught.get(tool) == {rule}
+    assert findings_of_tools.get(tool) == {rule}
     ROWS.append(f"tool file  {what:46} {rule}")
 
 
 def test_nothing_else_was_caught(
-    caught: dict[str, set[str]], failures: dict[str, str]
+    findings_of_tools: dict[str, set[str]], failures: dict[str, str]
 ) -> None:
-    assert caught.keys() == {name for _, _, name, _ in FILES}
-    assert all(
-        "[" in test for test in failures
-    )  # the lock and the table were written anew
+    assert findings_of_tools.keys() == {name for _, _, name, _ in FILES}
+    for test in failures:
+        assert "[" in test, f"{test}: the lock and the table were written anew"
 
 
-def test_a_name_alone_contradicts_nothing(caught: dict[str, set[str]]) -> None:
+def test_a_name_alone_contradicts_nothing(
+    findings_of_tools: dict[str, set[str]],
+) -> None:
     assert len(PROVEN) == len([rule for _, rule, _, _ in FILES if rule in BY_NAME]) >= 8
-    assert {n: of for n, of in caught.items() if n in dict(PROVEN)} == {}
+    assert findings_of_tools.keys() & dict(PROVEN).keys() == set()
 
 
 def test_every_rule_is_broken_once() -> None:
     broken = {row[1] for row in (*FILES, *ON_THE_WIRE)} | {"name-unique"}
-    assert {
-        name for name, of in TABLES["rules"].items() if "policy" in of["profiles"]
-    } <= broken
+    policy_rules = set()
+    for name, rule in TABLES["rules"].items():
+        if "policy" in rule["profiles"]:
+            policy_rules.add(name)
+    assert policy_rules <= broken
 
 
 def test_the_suite_names_a_stale_lock_and_a_stale_table(mutants: Path) -> None:
     lock, page = mutants / "annotations.lock.json", mutants / "docs/tools.md"
-    kept = lock.read_text(encoding="utf-8"), page.read_text(encoding="utf-8")
-    pinned = json.loads(kept[0])
+    originals = lock.read_text(encoding="utf-8"), page.read_text(encoding="utf-8")
+    pinned = json.loads(originals[0])
     pinned["tools"]["get_clean"]["hints"]["openWorldHint"] = True
     del pinned["tools"]["create_clean"]
     lock.write_text(json.dumps(pinned), encoding="utf-8")
-    page.write_text(kept[1].replace("Get Clean", "Get"), encoding="utf-8")
-    found = suite(mutants, "-k", "lock or table")
-    lock.write_text(kept[0], encoding="utf-8")
-    page.write_text(kept[1], encoding="utf-8")
-    assert found == {
+    page.write_text(originals[1].replace("Get Clean", "Get"), encoding="utf-8")
+    failures = suite(mutants, "-k", "lock or table")
+    lock.write_text(originals[0], encoding="utf-8")
+    page.write_text(originals[1], encoding="utf-8")
+    assert failures == {
         "test_the_lock_pins_every_hint_and_gate": "create_clean: is new\nget_clean: RELAXED: openWorldHint true -> false\n"
         "review it, then run `uv run tests/policy/pin.py`",
         "test_the_tool_table_is_up_to_date": "docs/tools.md is stale; run `uv run tests/policy/pin.py`",

@@ -60,11 +60,11 @@ def running(
     project: Path, home: Path, *words: str, **settings: str
 ) -> Iterator[subprocess.Popen[str]]:
     """`run` as a child of ours whose standard input stays open; its output goes to files."""
-    more = {f"NOTES_MCP_{name}": value for name, value in settings.items()}
+    variables = {f"NOTES_MCP_{name}": value for name, value in settings.items()}
     with (home / "stdout").open("w") as out, (home / "stderr").open("w") as err:
         process = subprocess.Popen(
             command(project, "run", *words),
-            env=environ(project, home) | more,
+            env=environ(project, home) | variables,
             cwd=project,
             stdin=subprocess.PIPE,
             stdout=out,
@@ -78,19 +78,23 @@ def running(
             process.communicate()
 
 
-def waited(text: str, file: Path) -> str:
-    """What a file holds once a text is in it."""
+def wait_for_text(text: str, file: Path) -> str:
+    """Wait for a text in a file, and return the content."""
     last = time.monotonic() + PATIENCE
-    while text not in (said := file.read_text(encoding="utf-8")):
-        assert time.monotonic() < last, said
+    while text not in (content := file.read_text(encoding="utf-8")):
+        assert time.monotonic() < last, content
         time.sleep(0.02)
-    return said
+    return content
 
 
-def events(file: Path) -> list[dict[str, Any]]:
-    """The structured lines of a log."""
+def load_events(file: Path) -> list[dict[str, Any]]:
+    """Load the structured lines of a log."""
     lines = file.read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines if line.startswith("{")]
+    events = []
+    for line in lines:
+        if line.startswith("{"):
+            events.append(json.loads(line))
+    return events
 
 
 def request(
@@ -122,15 +126,15 @@ def post(client: httpx2.Client, address: str, tool: str, **arguments: object) ->
     return json.loads(text)["result"]
 
 
-def container_asks(port: str) -> subprocess.CompletedProcess[bytes]:
-    """The health check of the Dockerfile, on this machine."""
+def run_health_check(port: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the health check of the Dockerfile, on this machine."""
     text = rendered({"packages": ["container"]})["Dockerfile"]
     (words,) = re.findall(r"^HEALTHCHECK .*CMD (\[.*\])$", text, re.MULTILINE)
-    program, *rest = json.loads(words)
+    program, *arguments = json.loads(words)
     assert program == "python"
-    known = {**os.environ, "NOTES_MCP_PORT": port}
+    variables = {**os.environ, "NOTES_MCP_PORT": port}
     return subprocess.run(
-        [sys.executable, *rest], env=known, capture_output=True, check=False
+        [sys.executable, *arguments], env=variables, capture_output=True, check=False
     )
 
 
@@ -158,7 +162,7 @@ def test_a_killed_server_has_recorded_every_call_that_it_answered(
 
     settings = {"AUDIT": str(trail), "STATE_KEYS": KEY}
     with running(mine, tmp_path, "--http", "--port", port, **settings) as process:
-        waited("startup complete", tmp_path / "stderr")
+        wait_for_text("startup complete", tmp_path / "stderr")
         with ThreadPoolExecutor(8) as pool:
             floods = [pool.submit(flood, which) for which in range(8)]
             last = time.monotonic() + PATIENCE
@@ -166,8 +170,8 @@ def test_a_killed_server_has_recorded_every_call_that_it_answered(
                 time.sleep(0.01)
             process.send_signal(signal.SIGKILL)
             over.set()
-            for each in floods:
-                each.result()
+            for future in floods:
+                future.result()
     assert len(answered) >= 150
     seal = hmac.digest(KEY.encode(), b"audit trail", "sha256")
     text = trail.read_text(encoding="utf-8")
@@ -195,10 +199,12 @@ def test_over_stdio_one_signal_stops_it_while_its_input_is_open(
         )
         process.stdin.write("\n")
         process.stdin.flush()
-        waited("isError", tmp_path / "stdout")
+        wait_for_text("isError", tmp_path / "stdout")
         process.send_signal(number)
         assert process.wait(PATIENCE) == 0
-        assert "the lifespan is closed" in waited("lifespan", tmp_path / "stdout")
+        assert "the lifespan is closed" in wait_for_text(
+            "lifespan", tmp_path / "stdout"
+        )
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
 
@@ -212,7 +218,7 @@ def test_over_http_one_signal_stops_it_while_a_client_listens(
         "clientInfo": {"name": "raw", "version": "1"},
     }
     with running(mine, tmp_path, "--http", "--port", port, AUDIT="stdout") as process:
-        waited("startup complete", tmp_path / "stderr")
+        wait_for_text("startup complete", tmp_path / "stderr")
         address = f"http://127.0.0.1:{port}"
         headers = {"Accept": "application/json, text/event-stream"}
         with httpx2.Client(headers=headers, timeout=PATIENCE) as client:
@@ -222,23 +228,25 @@ def test_over_http_one_signal_stops_it_while_a_client_listens(
                 client.get(f"{address}/health", headers={"Host": "evil"}).status_code
                 == 421
             )
-            assert container_asks(port).returncode == 0
+            assert run_health_check(port).returncode == 0
             post(client, address, "create_note", title="a", content="b")
             body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
             session = client.post(f"{address}/mcp", json=body).headers["mcp-session-id"]
-            known = {"mcp-session-id": session}
-            with client.stream("GET", f"{address}/mcp", headers=known):
+            session_header = {"mcp-session-id": session}
+            with client.stream("GET", f"{address}/mcp", headers=session_header):
                 process.send_signal(signal.SIGINT)
                 assert process.wait(PATIENCE) == 130
-    assert container_asks(port).returncode == 1
+    assert run_health_check(port).returncode == 1
     assert "the lifespan is closed" in (tmp_path / "stdout").read_text()
-    assert [each["outcome"] for each in events(tmp_path / "stdout")] == ["applied"]
+    assert [event["outcome"] for event in load_events(tmp_path / "stdout")] == [
+        "applied"
+    ]
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
 
-def documented(text: str) -> dict[str, tuple[set[str], set[str]]]:
-    """The events of the guide, each with the fields that it has always, and sometimes."""
-    found = {}
+def parse_events(text: str) -> dict[str, tuple[set[str], set[str]]]:
+    """Parse the events of the guide, each with its required and its optional fields."""
+    fields_of_event = {}
     rows = re.findall(
         r"^\| `(\w+)` \| [^|]* \| (.*) \|$",
         text.partition("## Log lines")[2],
@@ -246,29 +254,33 @@ def documented(text: str) -> dict[str, tuple[set[str], set[str]]]:
     )
     for event, fields in rows:
         always, _, sometimes = fields.partition("sometimes")
-        found[event] = (
+        fields_of_event[event] = (
             {*re.findall("`(\\w+)`", always)},
             {*re.findall("`(\\w+)`", sometimes)},
         )
-    return found
+    return fields_of_event
 
 
 @pytest.mark.parametrize("answers", [{}, {"consent": "url"}], ids=["plain", "consent"])
 def test_every_event_of_the_code_is_in_the_guide(answers: Answers) -> None:
     files = rendered(answers)
-    code = "".join(text for name, text in files.items() if name.startswith("src/"))
+    modules = []
+    for name, text in files.items():
+        if name.startswith("src/"):
+            modules.append(text)
+    code = "".join(modules)
     for path in (ROOT / "engine/src/copier_fastmcp_engine").rglob("*.py"):
         if "consent" in answers or path.parent.name != "consent":
             code += path.read_text(encoding="utf-8")
     events = re.findall(r'(?:"event": |log_step\(\s*)"(\w+)"', code)
-    assert {*events} == documented(files["docs/operating.md"]).keys()
+    assert {*events} == parse_events(files["docs/operating.md"]).keys()
 
 
 def test_each_line_of_the_log_is_as_the_guide_says(mine: Path, tmp_path: Path) -> None:
     guide = (mine / "docs/operating.md").read_text(encoding="utf-8")
-    known = documented(guide)
+    fields = parse_events(guide)
     (example,) = re.findall(r"^\{.*\}$", guide, re.MULTILINE)
-    known["write"] = {*json.loads(example)} - {"event"}, set()
+    fields["write"] = {*json.loads(example)} - {"event"}, set()
     calls = [
         request("create_note", {"title": "a", "content": "b"}, 1),
         request("delete_note", {"note_id": 1}, 2),
@@ -282,16 +294,16 @@ def test_each_line_of_the_log_is_as_the_guide_says(mine: Path, tmp_path: Path) -
         for number, call in enumerate(calls, 1):
             process.stdin.write(json.dumps(call) + "\n")
             process.stdin.flush()
-            waited(f'"id":{number}', tmp_path / "stdout")
+            wait_for_text(f'"id":{number}', tmp_path / "stdout")
         process.stdin.close()
         process.wait(PATIENCE)
-    lines = events(tmp_path / "stderr")
+    lines = load_events(tmp_path / "stderr")
     typo = "NOTES_MCP_READONLY: this server has no such setting; is NOTES_MCP_READ_ONLY meant?"
-    said = (tmp_path / "stderr").read_text(encoding="utf-8").splitlines()
-    assert [line for line in said if "no such setting" in line] == [typo]
-    assert {each["event"] for each in lines} == known.keys()
+    output = (tmp_path / "stderr").read_text(encoding="utf-8").splitlines()
+    assert [line for line in output if "no such setting" in line] == [typo]
+    assert {entry["event"] for entry in lines} == fields.keys()
     for line in lines:
-        always, sometimes = known[line.pop("event")]
+        always, sometimes = fields[line.pop("event")]
         assert always <= line.keys() <= always | sometimes, line
     assert lines[0]["database"] == str(tmp_path / "data/notes-mcp/data.db")
     assert (tmp_path / "data/notes-mcp/data.db").exists()

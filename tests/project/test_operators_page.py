@@ -23,13 +23,13 @@ exec {python} {bin}/"$program" "$@"
 
 @pytest.mark.skipif(os.name != "posix", reason="walks the page in a shell")
 def test_an_operator_can_walk_it(project: Path, tmp_path: Path, port: str) -> None:
-    own = Path(sys.executable).parent
+    bin_folder = Path(sys.executable).parent
     uv = tmp_path / "bin/uv"
     uv.parent.mkdir()
-    uv.write_text(UV.format(python=shlex.join(forked.python([])), bin=own))
+    uv.write_text(UV.format(python=shlex.join(forked.python([])), bin=bin_folder))
     uv.chmod(0o755)
-    said = "\necho '#####'\n".join(BLOCKS).replace("8765", port)
-    script = f"set -eu; trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{said}\necho 'the end'"
+    commands = "\necho '#####'\n".join(BLOCKS).replace("8765", port)
+    script = f"set -eu; trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{commands}\necho 'the end'"
     environ = os.environ | {
         "PATH": f"{uv.parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(project / "src"),
@@ -47,14 +47,14 @@ def test_an_operator_can_walk_it(project: Path, tmp_path: Path, port: str) -> No
         timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    started, listed, seen, stopped = done.stdout.split("#####")
+    started, listed, log, stopped = done.stdout.split("#####")
     assert json.loads(started) == {"status": "ok"}
     everything, readonly = listed.split("Tools (")[1:]
     assert "delete_note" in everything
     assert "delete_note" not in readonly
     assert "search_notes" in readonly
-    line = json.loads(seen.strip().splitlines()[0])
+    line = json.loads(log.strip().splitlines()[0])
     assert (line["tool"], line["outcome"]) == ("create_note", "applied")
-    assert "Milk" not in seen
-    assert '"event": "tool_call"' in seen
+    assert "Milk" not in log
+    assert '"event": "tool_call"' in log
     assert "the end" in stopped

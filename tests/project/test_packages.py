@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from fastmcp import Client
-from programs import fetched, npx, run, uv
+from programs import npx, run, run_fetched, uv
 from support import answers, macro, nightly_but, python, render, rendered
 
 MCPB = npx("@anthropic-ai/mcpb@2.1.2", "mcpb")
@@ -33,8 +33,8 @@ FILES = {
 def test_a_project_has_the_packaging_files_that_were_asked_for(
     packages: list[str],
 ) -> None:
-    there = rendered({"packages": packages}).keys() & set().union(*FILES.values())
-    assert there == set().union(*(FILES[name] for name in packages))
+    paths = rendered({"packages": packages}).keys() & set().union(*FILES.values())
+    assert paths == set().union(*(FILES[name] for name in packages))
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def mine(packaged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def built(mine: Path) -> Path:
     """The folder with the built wheel and sdist."""
-    fetched(uv(), "build", "--quiet", folder=mine)
+    run_fetched(uv(), "build", "--quiet", folder=mine)
     return mine / "dist"
 
 
@@ -109,11 +109,15 @@ def test_versions_that_differ_are_named(packaged: Path, tmp_path: Path) -> None:
 
 def test_wheel_and_sdist_hold_what_they_should(built: Path, mine: Path) -> None:
     wheel = zipfile.ZipFile(next(built.glob("*.whl")))
-    packed = [name for name in wheel.namelist() if not name.endswith("/")]
+    packed = []
+    for name in wheel.namelist():
+        if not name.endswith("/"):
+            packed.append(name)
     inside = {name for name in packed if ".dist-info/" not in name}
-    assert inside == {
-        p.relative_to(mine / "src").as_posix() for p in mine.glob("src/**/*.*")
-    }
+    sources = set()
+    for p in mine.glob("src/**/*.*"):
+        sources.add(p.relative_to(mine / "src").as_posix())
+    assert inside == sources
     about = wheel.read("notes_mcp-0.1.0.dist-info/METADATA").decode()
     assert "mcp-name: com.example/notes-mcp" in about
     assert "License-File: LICENSE" in about
@@ -135,10 +139,10 @@ def test_the_wheel_serves(built: Path, tmp_path: Path) -> None:
 @pytest.mark.nightly
 def test_the_wheel_alone_serves(built: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
-    fetched(uv(), "venv", "--quiet", empty, folder=tmp_path)
+    run_fetched(uv(), "venv", "--quiet", empty, folder=tmp_path)
     folder = empty / ("Scripts" if os.name == "nt" else "bin")
     wheel = next(built.glob("*.whl"))
-    fetched(
+    run_fetched(
         uv(),
         "pip",
         "install",
@@ -150,11 +154,11 @@ def test_the_wheel_alone_serves(built: Path, tmp_path: Path) -> None:
     )
     program = folder / "notes-mcp"
     about = "import asyncio, sys\nfrom fastmcp import Client\nfrom notes_mcp.server import create_server\n"
-    asked = "async def main():\n async with Client(create_server()) as c: print(c.server_info.version)\n"
-    said = run(
-        folder / "python", "-c", f"{about}{asked}asyncio.run(main())", folder=tmp_path
+    script = "async def main():\n async with Client(create_server()) as c: print(c.server_info.version)\n"
+    result = run(
+        folder / "python", "-c", f"{about}{script}asyncio.run(main())", folder=tmp_path
     )
-    assert said.stdout == "0.1.0\n", said.stderr
+    assert result.stdout == "0.1.0\n", result.stderr
     assert run(program, "--version", folder=tmp_path).stdout == "0.1.0\n"
     assert len(tools(str(program), "run")) == 9
     listed = run(program, "tools", "list", "--json", folder=tmp_path)
@@ -163,20 +167,24 @@ def test_the_wheel_alone_serves(built: Path, tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 def test_the_bundle_is_valid_small_and_serves(mine: Path, tmp_path: Path) -> None:
-    fetched(*MCPB, "validate", mine / "manifest.json", folder=tmp_path)
-    fetched(*MCPB, "pack", mine, tmp_path / "notes.mcpb", folder=tmp_path)
+    run_fetched(*MCPB, "validate", mine / "manifest.json", folder=tmp_path)
+    run_fetched(*MCPB, "pack", mine, tmp_path / "notes.mcpb", folder=tmp_path)
     with zipfile.ZipFile(tmp_path / "notes.mcpb") as bundle:
         names = bundle.namelist()
         bundle.extractall(tmp_path / "bundle")
     top = {"LICENSE", "README.md", "manifest.json", "pyproject.toml"}
-    assert {name for name in names if not name.startswith("src/notes_mcp/")} == top
+    outside = set()
+    for name in names:
+        if not name.startswith("src/notes_mcp/"):
+            outside.add(name)
+    assert outside == top
     start = json.loads((tmp_path / "bundle/manifest.json").read_text())["server"][
         "mcp_config"
     ]
-    here = str(tmp_path / "bundle")
-    words = [word.replace("${__dirname}", here) for word in start["args"]]
+    folder = str(tmp_path / "bundle")
+    words = [word.replace("${__dirname}", folder) for word in start["args"]]
     assert start["command"] == "uv"
-    fetched(uv(), "sync", "--quiet", "--no-dev", folder=tmp_path / "bundle")
+    run_fetched(uv(), "sync", "--quiet", "--no-dev", folder=tmp_path / "bundle")
     assert len(tools(uv(), *words)) == 9
 
 
@@ -236,7 +244,7 @@ def test_a_manifest_of_any_answers_is_valid(name: str, tmp_path: Path) -> None:
     manifest.write_text(
         rendered(answers(name) | PACKAGES)["manifest.json"], encoding="utf-8"
     )
-    fetched(*MCPB, "validate", manifest, folder=tmp_path)
+    run_fetched(*MCPB, "validate", manifest, folder=tmp_path)
 
 
 def test_a_bundle_names_the_privacy_policy_that_was_given(tmp_path: Path) -> None:
@@ -245,7 +253,7 @@ def test_a_bundle_names_the_privacy_policy_that_was_given(tmp_path: Path) -> Non
     assert json.loads(files["manifest.json"])["privacy_policies"] == [policy]
     assert f"\n## Privacy Policy\n\nPrivacy policy: <{policy}>\n" in files["README.md"]
     (tmp_path / "manifest.json").write_text(files["manifest.json"], encoding="utf-8")
-    fetched(*MCPB, "validate", tmp_path / "manifest.json", folder=tmp_path)
+    run_fetched(*MCPB, "validate", tmp_path / "manifest.json", folder=tmp_path)
     without = rendered(PACKAGES)
     assert "privacy_policies" not in json.loads(without["manifest.json"])
     assert (
@@ -266,13 +274,15 @@ def test_a_privacy_policy_is_a_safe_https_address(address: str) -> None:
 
 def test_the_image_is_built_from_what_its_ignore_file_lets_in(packaged: Path) -> None:
     lines = (packaged / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    allowed = {line[2:] for line in lines if line.startswith("!/")}
-    copied = {
-        word.rstrip("*").replace("[k]", "k")
-        for line in (packaged / "Dockerfile").read_text(encoding="utf-8").splitlines()
-        if line.startswith("COPY ") and "--from" not in line
-        for word in line.split()[1:-1]
-    }
+    allowed = set()
+    for line in lines:
+        if line.startswith("!/"):
+            allowed.add(line[2:])
+    copied = set()
+    for line in (packaged / "Dockerfile").read_text(encoding="utf-8").splitlines():
+        if line.startswith("COPY ") and "--from" not in line:
+            for word in line.split()[1:-1]:
+                copied.add(word.rstrip("*").replace("[k]", "k"))
     assert "/*" in lines
     assert copied == allowed
 
@@ -280,7 +290,10 @@ def test_the_image_is_built_from_what_its_ignore_file_lets_in(packaged: Path) ->
 def test_the_container_runs_as_nobody_and_is_asked_how_it_is(packaged: Path) -> None:
     """There is no Docker where this runs; what stands in the file is checked line by line."""
     lines = (packaged / "Dockerfile").read_text().splitlines()
-    words = [line.split()[0] for line in lines if line and not line.startswith("#")]
+    words = []
+    for line in lines:
+        if line and not line.startswith("#"):
+            words.append(line.split()[0])
     assert words.count("FROM") == 2
     assert words.index("USER") > len(words) - words[::-1].index("FROM") - 1
     assert "USER app" in lines

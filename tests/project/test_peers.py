@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import wire
 import yaml
-from programs import fetched, npx, run, uv
+from programs import npx, run, run_fetched, uv
 from support import Answers, nightly_but, render
 
 INSPECTOR = npx("@modelcontextprotocol/inspector@2.12.0", "mcp-inspector")
@@ -47,12 +47,19 @@ def address(
 def test_the_conformance_suite_misses_its_own_fixtures_only(
     address: str, tmp_path: Path
 ) -> None:
-    known = Path(__file__).with_name("conformance.yml")
-    asked = ["--requirements", "2026-07-28", "--expected-failures", str(known)]
-    done = fetched(*CONFORMANCE, "server", "--url", address, *asked, folder=tmp_path)
-    found = re.search(r"Total: (\d+) passed", done.stdout)
-    assert found, done.stdout
-    assert int(found[1]) >= 112
+    expected_failures = Path(__file__).with_name("conformance.yml")
+    options = [
+        "--requirements",
+        "2026-07-28",
+        "--expected-failures",
+        str(expected_failures),
+    ]
+    done = run_fetched(
+        *CONFORMANCE, "server", "--url", address, *options, folder=tmp_path
+    )
+    match = re.search(r"Total: (\d+) passed", done.stdout)
+    assert match, done.stdout
+    assert int(match[1]) >= 112
 
 
 @pytest.mark.nightly
@@ -67,12 +74,12 @@ def test_the_inspector_lists_and_calls(address: str, tmp_path: Path, era: str) -
         address,
         "--method",
     ]
-    listed = fetched(*start, "tools/list", "--strict", folder=tmp_path)
+    listed = run_fetched(*start, "tools/list", "--strict", folder=tmp_path)
     tools = {tool["name"]: tool for tool in json.loads(listed.stdout)["tools"]}
     assert len(tools) == 9
     assert tools["delete_note"]["annotations"]["destructiveHint"] is True
     words = ["tools/call", "--tool-name", "delete_note", "--tool-arg", "note_id=1"]
-    called = fetched(*start, *words, folder=tmp_path)
+    called = run_fetched(*start, *words, folder=tmp_path)
     assert json.loads(called.stdout)["structuredContent"]["outcome"] == "preview"
 
 
@@ -89,7 +96,7 @@ def test_pytest_mcp_tools_finds_only_what_the_protocol_allows(
         "pytest",
     ]
     option = f"--mcp-tools={address.removesuffix('/mcp')}"
-    done = fetched(
+    done = run_fetched(
         *start, option, "-p", "no:cacheprovider", folder=tmp_path, codes=(1,)
     )
     failed = re.findall(r"^FAILED \.::(\S+) - ", done.stdout, re.MULTILINE)
@@ -129,5 +136,5 @@ def test_the_projects_own_workflow_asks_the_same_tools(
     )
     path = f"{Path(uv()).parent}{os.pathsep}{os.environ['PATH']}"
     text = step["run"].replace("8765", port)
-    done = fetched("bash", "-c", text, folder=mine, PATH=path, **step["env"])
+    done = run_fetched("bash", "-c", text, folder=mine, PATH=path, **step["env"])
     assert done.stdout.count("Passed:") == 4, done.stdout

@@ -48,14 +48,14 @@ def test_what_a_model_reads_has_a_budget_that_an_owner_sets(fresh: Path) -> None
     row = "tests/policy/test_annotations.py::test_what_a_model_reads_of_the_tools_keeps_its_budget"
     project = fresh / "pyproject.toml"
     written = project.read_text(encoding="utf-8")
-    for own, code in (
+    for setting, code in (
         ("", 0),
         ("server-bytes = 900", 1),
         ("tool-bytes = 300", 1),
         ("tool-bytes = 500", 0),
     ):
         project.write_text(
-            f"{written}\n[tool.copier-fastmcp]\n{own}\n", encoding="utf-8"
+            f"{written}\n[tool.copier-fastmcp]\n{setting}\n", encoding="utf-8"
         )
         done = python(fresh, *PYTEST, row)
         assert done.returncode == code, done.stdout
@@ -69,13 +69,16 @@ def test_no_setting_and_no_file_of_a_user_is_pinned(
 ) -> None:
     pin(fresh)
     pinned = (fresh / "annotations.lock.json").read_bytes()
-    own = tmp_path / "own.yaml"
-    own.write_text(
+    metadata = tmp_path / "own.yaml"
+    metadata.write_text(
         "version: 1\ntools:\n  get_note:\n    title: Mine\n", encoding="utf-8"
     )
-    own.chmod(0o600)
+    metadata.chmod(0o600)
     done = python(
-        fresh, "tests/policy/pin.py", NOTES_MCP_METADATA=str(own), NOTES_MCP_STATE="/x"
+        fresh,
+        "tests/policy/pin.py",
+        NOTES_MCP_METADATA=str(metadata),
+        NOTES_MCP_STATE="/x",
     )
     assert done.returncode == 0, done.stderr
     assert (fresh / "annotations.lock.json").read_bytes() == pinned
@@ -90,9 +93,9 @@ def test_changes_in_tool_files_are_labelled(fresh: Path) -> None:
     tools = fresh / "src/notes_mcp/tools"
     edit(fresh, "delete_note", "async def delete_note", "async def erase_note")
     (tools / "delete_note.py").rename(tools / "erase_note.py")
-    said = pin(fresh)
-    assert 'get_note: title "Get Note" -> "Fetch Note"' in said
-    assert "list_notes: RELAXED: openWorldHint true -> false" in said
-    assert "create_note: BREAKING: gate gained" in said
-    assert "create_note: BREAKING: output." in said
-    assert "delete_note: RENAMED: is erase_note now" in said
+    report = pin(fresh)
+    assert 'get_note: title "Get Note" -> "Fetch Note"' in report
+    assert "list_notes: RELAXED: openWorldHint true -> false" in report
+    assert "create_note: BREAKING: gate gained" in report
+    assert "create_note: BREAKING: output." in report
+    assert "delete_note: RENAMED: is erase_note now" in report

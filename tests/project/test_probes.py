@@ -126,20 +126,17 @@ def mine(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_a_probe_says_is_taken_at_its_word(mine: Path) -> None:
     files = ["tests/policy/test_annotations.py", "tests/policy/test_behavior.py"]
     python(mine, *PYTEST, f"--junitxml={mine / 'report.xml'}", *files)
-    said: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for case in ET.parse(mine / "report.xml").iter("testcase"):
-        for wrong in case.findall("failure"):
+        for failure in case.findall("failure"):
             name = case.attrib["name"]
-            tool = (
-                name.rpartition("[")[2].rstrip("]").rpartition("-")[2]
-                if "[" in name
-                else name
-            )
-            said[tool] = (wrong.text or "").removeprefix("Failed: ")
-    assert said.keys() == SAYS.keys()
-    assert {
-        name: text for name, text in said.items() if not text.startswith(SAYS[name])
-    } == {}
+            tool = name
+            if "[" in name:
+                tool = name.rpartition("[")[2].rstrip("]").rpartition("-")[2]
+            messages[tool] = (failure.text or "").removeprefix("Failed: ")
+    assert messages.keys() == SAYS.keys()
+    for tool, message in messages.items():
+        assert message.startswith(SAYS[tool]), tool
 
 
 def test_a_file_without_a_decorator_is_one_line(mine: Path) -> None:
@@ -147,8 +144,8 @@ def test_a_file_without_a_decorator_is_one_line(mine: Path) -> None:
     path.write_text('"""Plain."""\n')
     done = python(mine, *PYTEST, "tests/policy/test_annotations.py")
     path.unlink()
-    said = (done.stdout + done.stderr).strip().splitlines()
-    assert [line.partition(": ")[2] for line in said] == [
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    assert [line.partition(": ")[2] for line in lines] == [
         "declares no tool; decorate one, or begin the file name with _"
     ]
     assert done.returncode == 1

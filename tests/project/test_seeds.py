@@ -99,10 +99,10 @@ def test_the_wire_holds_exactly_the_hints_of_the_seed(
 ) -> None:
     async def work() -> dict[str, tuple[str | None, Hints]]:
         async with stdio(example(name), tmp_path, era) as client:
-            return {
-                tool.name: (tool.title, hints_of(tool))
-                for tool in await client.list_tools()
-            }
+            pairs = {}
+            for tool in await client.list_tools():
+                pairs[tool.name] = (tool.title, hints_of(tool))
+            return pairs
 
     assert asyncio.run(work()) == table
 

@@ -24,10 +24,13 @@ NAMES = {
     "action": "send_note",
 }
 ACTIONS = {
-    f"run_{'_'.join(key + '_' + str(value).lower() for key, value in said.items())}": said
-    for destructive in (True, False)
-    for idempotent in (True, False)
-    for said in [{"destructive": destructive, "idempotent": idempotent}]
+    "run_destructive_true_idempotent_true": {"destructive": True, "idempotent": True},
+    "run_destructive_true_idempotent_false": {"destructive": True, "idempotent": False},
+    "run_destructive_false_idempotent_true": {"destructive": False, "idempotent": True},
+    "run_destructive_false_idempotent_false": {
+        "destructive": False,
+        "idempotent": False,
+    },
 }
 WHY = "Because it is so."
 
@@ -35,42 +38,42 @@ WHY = "Because it is so."
 def exception(hint: str, value: bool) -> Row:
     """A `put` whose author excepts one hint."""
     name = f"put_{hint}_{str(value).lower()}"
-    reads = (
+    read_exceptions = (
         [{"hint": "destructive", "value": False, "why": WHY}]
         if hint == "read_only"
         else []
     )
     return {
         "name": name,
-        "exceptions": [{"hint": hint, "value": value, "why": WHY}, *reads],
+        "exceptions": [{"hint": hint, "value": value, "why": WHY}, *read_exceptions],
     }
 
 
 EXCEPTED = [exception(hint, value) for hint in WIRE for value in (True, False)]
-TOOLS: list[Row] = [
-    *({"name": name} for name in NAMES.values()),
-    *(
-        {"name": f"local_{b}", "behavior": b, "open_world": False, "why": WHY}
-        for b in BEHAVIORS
-    ),
-    *(
-        {"name": f"open_{b}", "behavior": b, "open_world": True, "why": WHY}
-        for b in BEHAVIORS
-    ),
-    *({"name": name, "behavior": "action"} | said for name, said in ACTIONS.items()),
-    *EXCEPTED,
-    {"name": "get_asked_note", "confirm": True},
-    {"name": "create_worded_note", "confirm": "Really?"},
-    *(
-        {
-            "name": f"quiet_{behavior}",
-            "behavior": behavior,
-            "confirm": False,
-            "exceptions": [{"hint": "confirm", "value": False, "why": WHY}],
-        }
-        for behavior in BEHAVIORS
-    ),
-]
+
+
+def build_tools() -> list[Row]:
+    """Build a tool for each cell of the tables."""
+    tools: list[Row] = [
+        *EXCEPTED,
+        {"name": "get_asked_note", "confirm": True},
+        {"name": "create_worded_note", "confirm": "Really?"},
+    ]
+    for name in NAMES.values():
+        tools.append({"name": name})
+    for name, flags in ACTIONS.items():
+        tools.append({"name": name, "behavior": "action", **flags})
+    unconfirmed = [{"hint": "confirm", "value": False, "why": WHY}]
+    for behavior in BEHAVIORS:
+        row = {"behavior": behavior, "why": WHY}
+        tools.append({"name": f"local_{behavior}", "open_world": False, **row})
+        tools.append({"name": f"open_{behavior}", "open_world": True, **row})
+        quiet = {"confirm": False, "exceptions": unconfirmed}
+        tools.append({"name": f"quiet_{behavior}", "behavior": behavior, **quiet})
+    return tools
+
+
+TOOLS = build_tools()
 CUSTOM = [
     ("explicit", "deletes", "destructive"),
     ("explicit", "deletes_and_overwrites", "destructive"),
@@ -114,13 +117,19 @@ def served(
         place.write_text(text, encoding="utf-8", newline="\n")
     done = python(folder, "-c", LIST)
     assert done.returncode == 0, done.stderr[-3000:]
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
     policy = PROFILES.get(request.param, answers)
-    return policy, {row[0]: row[1] for row in rows}, {row[0] for row in rows if row[2]}
+    hints = {}
+    gated = set()
+    for line in done.stdout.splitlines():
+        name, annotations, has_gate = json.loads(line)
+        hints[name] = annotations
+        if has_gate:
+            gated.add(name)
+    return policy, hints, gated
 
 
-def shown(mode: str, value: bool) -> bool | None:
-    """A hint under a cell of the table `on_the_wire`; None where it is absent."""
+def compute_hint(mode: str, value: bool) -> bool | None:
+    """Compute a hint under a cell of the table `on_the_wire`; None where it is absent."""
     return value if mode in ("always", str(value).lower()) else None
 
 
@@ -132,10 +141,12 @@ def test_every_cell_of_the_tables_is_on_the_wire(
     actions = {"send_note": {"destructive": True, "idempotent": False}, **ACTIONS}
     # The embedded store is a closed world, which only the explicit table states unasked
     is_open = policy["hints"] != "explicit"
-    cases = [(name, behavior, is_open) for behavior, name in NAMES.items()]
-    cases += [(f"local_{behavior}", behavior, False) for behavior in BEHAVIORS]
-    cases += [(f"open_{behavior}", behavior, True) for behavior in BEHAVIORS]
-    cases += [(name, "action", is_open) for name in ACTIONS]
+    cases = [(name, "action", is_open) for name in ACTIONS]
+    for behavior, name in NAMES.items():
+        cases.append((name, behavior, is_open))
+    for behavior in BEHAVIORS:
+        cases.append((f"local_{behavior}", behavior, False))
+        cases.append((f"open_{behavior}", behavior, True))
     for name, behavior, open_world in cases:
         row = TABLES["behaviors"][behavior] | {"open_world": open_world}
         if behavior == "action":
@@ -144,7 +155,10 @@ def test_every_cell_of_the_tables_is_on_the_wire(
             row["destructive"] = overwrites
         modes = TABLES["on_the_wire"][policy["hints"]][behavior]
         for hint, wire in WIRE.items():
-            assert hints[name].get(wire) == shown(modes[hint], row[hint]), (name, hint)
+            assert hints[name].get(wire) == compute_hint(modes[hint], row[hint]), (
+                name,
+                hint,
+            )
 
 
 def test_an_exception_is_on_the_wire_whatever_the_table(
@@ -152,16 +166,15 @@ def test_an_exception_is_on_the_wire_whatever_the_table(
 ) -> None:
     for tool in EXCEPTED:
         for excepted in tool["exceptions"]:
-            assert (
-                served[1][tool["name"]][WIRE[excepted["hint"]]] is excepted["value"]
-            ), tool
+            hints = served[1][tool["name"]]
+            assert hints[WIRE[excepted["hint"]]] is excepted["value"], tool
 
 
 def test_who_asks(served: tuple[Row, dict[str, Row], set[str]]) -> None:
     """Spelled out for each answer of `confirm`; a tool's own word goes before it."""
     policy, _, gated = served
     overwrites = {"update_note", "put_note"}
-    harmless = {name for name, said in ACTIONS.items() if not said["destructive"]}
+    harmless = {name for name, flags in ACTIONS.items() if not flags["destructive"]}
     deletes = {"delete_note", "send_note", *(ACTIONS.keys() - harmless)}
     expected = {
         "none": set(),
@@ -173,7 +186,8 @@ def test_who_asks(served: tuple[Row, dict[str, Row], set[str]]) -> None:
     plain = {*NAMES.values(), *ACTIONS}
     assert gated & plain == expected
     assert {"get_asked_note", "create_worded_note"} <= gated
-    assert not {name for name in gated if name.startswith("quiet_")}
+    for name in gated:
+        assert not name.startswith("quiet_"), name
 
 
 def test_what_new_shows_before_it_writes_is_what_is_served(
@@ -182,9 +196,10 @@ def test_what_new_shows_before_it_writes_is_what_is_served(
     answers, hints, gated = served
     policy = build_policy({"profile": "custom", **answers})
     for tool in TOOLS:
-        expected = {
-            name: value for name, value in hints[tool["name"]].items() if name != WORLD
-        }
+        expected = {}
+        for name, value in hints[tool["name"]].items():
+            if name != WORLD:
+                expected[name] = value
         assert compute_hints(tool, policy) == expected, tool
         assert describe_gate(tool, policy).startswith("yes") == (
             tool["name"] in gated

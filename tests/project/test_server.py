@@ -88,18 +88,18 @@ def test_a_tool_that_comes_with_the_lifespan_is_named_by_the_suite(mine: Path) -
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("way", nightly_but(["http"], ["stdio", "http"]))
+@pytest.mark.parametrize("transport", nightly_but(["http"], ["stdio", "http"]))
 def test_what_nobody_declared_is_asked_for_over_each_transport(
-    mine: Path, tmp_path: Path, way: str, era: str
+    mine: Path, tmp_path: Path, transport: str, era: str
 ) -> None:
     shutil.copy(AUTHORS / "mounting.py", mine / "src/notes_mcp/extend.py")
 
-    async def work(*there: Any) -> list[Any]:
+    async def work(*address: Any) -> list[Any]:
         answers = []
         for person in (None, agree):
             client = stdio(mine, tmp_path, era, elicitation_handler=person)
-            if there:
-                client = Client(*there, mode=era, elicitation_handler=person)
+            if address:
+                client = Client(*address, mode=era, elicitation_handler=person)
             async with client:
                 names = {"name": "a"}
                 done = await client.call_tool(
@@ -108,7 +108,7 @@ def test_what_nobody_declared_is_asked_for_over_each_transport(
                 answers += [done.is_error, (await client.call_tool("child_count")).data]
         return answers
 
-    if way == "stdio":
+    if transport == "stdio":
         assert asyncio.run(work()) == [True, 0, False, 1]
         return
     with http(mine, tmp_path) as address:

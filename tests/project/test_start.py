@@ -59,21 +59,21 @@ def refusal(project: Path, *words: str, **environ: str) -> tuple[int, str]:
     return done.returncode, done.stderr.strip().split(": ", 1)[1]
 
 
-@pytest.mark.parametrize(("environ", "said"), UNSTARTED.values(), ids=UNSTARTED)
+@pytest.mark.parametrize(("environ", "message"), UNSTARTED.values(), ids=UNSTARTED)
 def test_a_setting_that_cannot_be_used_is_one_line(
-    project: Path, tmp_path: Path, environ: dict[str, str], said: str
+    project: Path, tmp_path: Path, environ: dict[str, str], message: str
 ) -> None:
     (tmp_path / "garbage").write_text(GARBAGE)
-    here = {name: value.format(here=tmp_path) for name, value in environ.items()}
-    code, line = refusal(project, **here)
+    variables = {name: value.format(here=tmp_path) for name, value in environ.items()}
+    code, line = refusal(project, **variables)
     assert code == 1
-    pattern = re.escape(said.format(here=tmp_path)).replace(r"\.\*", ".*")
+    pattern = re.escape(message.format(here=tmp_path)).replace(r"\.\*", ".*")
     assert re.fullmatch(f"(.*: )?{pattern}", line), line
     assert "a secret" not in line
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "said"),
+    ("algorithm", "message"),
     [
         ("XX256", "setting jwt_algorithm: Input should be 'RS256'"),
         ("none", "setting jwt_algorithm: Input should be 'RS256'"),
@@ -81,19 +81,19 @@ def test_a_setting_that_cannot_be_used_is_one_line(
     ],
 )
 def test_an_algorithm_that_signs_nothing_is_one_line(
-    example: Renders, algorithm: str, said: str
+    example: Renders, algorithm: str, message: str
 ) -> None:
     code, line = refusal(example("consent"), JWT_ALGORITHM=algorithm)
     assert code == 1
-    assert line.startswith(said)
+    assert line.startswith(message)
     assert line.endswith(f"(got {algorithm!r})")
 
 
 @pytest.fixture
 def taken() -> Iterator[int]:
     """A port of this machine on which somebody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        yield other.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
 
 
 def test_a_port_in_use_could_not_be_listened_on(project: Path, taken: int) -> None:
@@ -102,8 +102,8 @@ def test_a_port_in_use_could_not_be_listened_on(project: Path, taken: int) -> No
         (["run", "--http"], {"PORT": str(taken)}),
     ):
         code, line = refusal(project, *words, **environ)
-        said = f"cannot listen on 127.0.0.1:{taken}: Address already in use; "
-        assert (code, line) == (2, said + "say another with --host and --port")
+        message = f"cannot listen on 127.0.0.1:{taken}: Address already in use; "
+        assert (code, line) == (2, message + "say another with --host and --port")
 
 
 @pytest.mark.parametrize("host", ["203.0.113.9", "no-such-host.invalid", "a" * 70])
@@ -136,12 +136,12 @@ def test_it_listens_where_the_settings_say_and_answers_for_the_names_they_allow(
                 address, json={}, headers={"Host": host}
             ).status_code
         if sys.platform == "linux":  # which has more addresses of its own
-            own = address.replace("127.0.0.1", "127.0.0.2")
-            statuses[own] = httpx2.post(own, json={}).status_code
+            second_address = address.replace("127.0.0.1", "127.0.0.2")
+            statuses[second_address] = httpx2.post(second_address, json={}).status_code
     assert statuses.pop("evil.example") == 421
     assert set(statuses.values()) == {400}
-    said = (tmp_path / "stderr").read_text()
+    log = (tmp_path / "stderr").read_text()
     assert (
         "requests to localhost, 0.0.0.0, mcp.example.com, *.example.org, 10.0.* are answered, "
-        "to other hosts with 421; NOTES_MCP_ALLOWED_HOSTS adds names" in said
-    ), said
+        "to other hosts with 421; NOTES_MCP_ALLOWED_HOSTS adds names" in log
+    ), log

@@ -40,7 +40,10 @@ def test_nothing_acknowledged_is_lost_when_the_process_is_killed(
         lines += process.stdout.readlines()
         process.wait()
         process.stdout.close()
-        acknowledged = {f"note/{line.strip()}" for line in lines if line.endswith("\n")}
+        acknowledged = set()
+        for line in lines:
+            if line.endswith("\n"):
+                acknowledged.add(f"note/{line.strip()}")
         assert len(acknowledged) >= 20
         assert acknowledged <= keys(project, path)
 

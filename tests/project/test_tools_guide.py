@@ -18,9 +18,9 @@ def replace_function(text: str, function: str) -> str:
     """Return a module in which one of its top-level functions is another one."""
     (name,) = re.findall(r"^def (\w+)", function)
     start = text.index(f"def {name}(")
-    body, separator, rest = text[start:].partition("\n\n\n")
+    body, separator, remainder = text[start:].partition("\n\n\n")
     assert body
-    return text[:start] + function + (separator and f"\n\n{rest}")
+    return text[:start] + function + (separator and f"\n\n{remainder}")
 
 
 def write_examples(project: Path) -> list[str]:

@@ -41,7 +41,7 @@ def test_where_something_lies_is_said_without_a_password(
 
 
 @pytest.mark.parametrize(
-    ("where", "said"),
+    ("where", "message"),
     [
         (
             "stdout",
@@ -54,8 +54,10 @@ def test_where_something_lies_is_said_without_a_password(
     ],
 )
 def test_a_trail_that_has_no_place_is_one_line(
-    project: Path, where: str, said: str
+    project: Path, where: str, message: str
 ) -> None:
     done = server(project, "run", NOTES_MCP_AUDIT=where)
     assert (done.returncode, done.stdout) == (1, "")
-    assert re.fullmatch(f"notes-mcp: {re.escape(said)}.*\n", done.stderr), done.stderr
+    assert re.fullmatch(f"notes-mcp: {re.escape(message)}.*\n", done.stderr), (
+        done.stderr
+    )

@@ -57,7 +57,7 @@ def test_each_policy_asks_once_for_what_it_asks_for(
     project: Path, example: Renders
 ) -> None:
     folders = os.pathsep.join(
-        str(each / "src") for each in (project, example("orders"))
+        str(folder / "src") for folder in (project, example("orders"))
     )
     memory = {"NOTES_MCP_DATABASE": ":memory:", "STATUSPRO_MCP_DATABASE": ":memory:"}
     done = python(project, "-c", PROGRAM, PYTHONPATH=folders, **memory)

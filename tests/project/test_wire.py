@@ -101,13 +101,13 @@ def test_a_mutated_wire(
     wire = copy.deepcopy(dict(good[tool].wire))
     assert not examine([Tool(wire, declared)], TABLES)
     change(wire)
-    found = examine([Tool(wire, declared)], TABLES)
-    assert [finding.rule for finding in found] == [rule], what
+    findings = examine([Tool(wire, declared)], TABLES)
+    assert [finding.rule for finding in findings] == [rule], what
 
 
 def test_two_tools_of_one_name(good: dict[str, Tool]) -> None:
-    found = examine([good["get_clean"]] * 2, TABLES)
-    assert {finding.rule for finding in found} == {"name-unique"}
+    findings = examine([good["get_clean"]] * 2, TABLES)
+    assert {finding.rule for finding in findings} == {"name-unique"}
 
 
 OTHERS = {"hints-complete", "hints-match-behavior", "words-match-behavior"}
@@ -148,8 +148,8 @@ def test_a_name_and_a_description_are_two_signals(
         tool = Tool(
             wire | {"description": text}, facts if declared else None, probed=probed
         )
-        found = examine([tool], TABLES, "policy" if declared else "foreign")
-        return {finding.rule for finding in found} - OTHERS
+        findings = examine([tool], TABLES, "policy" if declared else "foreign")
+        return {finding.rule for finding in findings} - OTHERS
 
     assert rules(description, False) == {"verb-writes"}
     assert rules("Look at it.", False) == set()
@@ -168,6 +168,7 @@ def test_a_wire_of_the_wrong_types_is_findings_and_no_error() -> None:
         "annotations": {"readOnlyHint": [1]},
         "inputSchema": "none",
     }
-    assert "hints-boolean" in {
-        found.rule for found in examine([Tool(odd)], TABLES, "foreign")
-    }
+    rules = set()
+    for finding in examine([Tool(odd)], TABLES, "foreign"):
+        rules.add(finding.rule)
+    assert "hints-boolean" in rules

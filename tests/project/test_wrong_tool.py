@@ -55,7 +55,7 @@ from notes_mcp.engine.declarations import DECLARED
 from notes_mcp.engine.errors import StartError
 from notes_mcp.engine.registry import load_tools
 from notes_mcp.policy import POLICY
-folder, said = pathlib.Path(next(iter(tools.__path__))), {}
+folder, refusals = pathlib.Path(next(iter(tools.__path__))), {}
 for name, text in json.loads(pathlib.Path(sys.argv[1]).read_text()).items():
     (folder / "get_mine.py").write_text(text)
     (folder / "get_zebra.py").write_text(sys.argv[2])
@@ -66,42 +66,43 @@ for name, text in json.loads(pathlib.Path(sys.argv[1]).read_text()).items():
     load_tools.cache_clear()
     try:
         load_tools(POLICY, "notes_mcp.tools")
-        said[name] = None
+        refusals[name] = None
     except StartError as error:
-        said[name] = str(error)
-print(json.dumps(said))
+        refusals[name] = str(error)
+print(json.dumps(refusals))
 """
 
 
 @pytest.fixture(scope="module")
-def said(
+def refusals(
     project: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, str | None]:
     """What each wrong file made the start say."""
     mine = shutil.copytree(project, tmp_path_factory.mktemp("wrong") / "mine")
-    texts = {
-        name: GOOD.replace(old, new) if old else GOOD
-        for name, (old, new, _) in WRONG.items()
-    }
+    texts = {}
+    for name, (old, new, _) in WRONG.items():
+        texts[name] = GOOD.replace(old, new) if old else GOOD
     assert all(text != GOOD for name, text in texts.items() if name != "nothing wrong")
     (mine / "texts.json").write_text(json.dumps(texts))
     done = python(
         mine, "-c", SCRIPT, "texts.json", GOOD.replace("get_mine", "get_zebra")
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, str | None] = json.loads(done.stdout)
-    return found
+    lines: dict[str, str | None] = json.loads(done.stdout)
+    return lines
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_one_line_says_what_to_change(name: str, said: dict[str, str | None]) -> None:
-    line, wanted = said[name], WRONG[name][2]
-    if wanted is None or line is None:
-        assert line == wanted
+def test_one_line_says_what_to_change(
+    name: str, refusals: dict[str, str | None]
+) -> None:
+    line, expected = refusals[name], WRONG[name][2]
+    if expected is None or line is None:
+        assert line == expected
     else:
         assert "\n" not in line
         assert "/src/notes_mcp/tools/get_" in line
-        assert wanted in line
+        assert expected in line
 
 
 def test_a_server_without_tools_starts(project: Path, tmp_path: Path) -> None:

@@ -19,18 +19,18 @@ def _forks(forks: None) -> None:
 
 @pytest.fixture(scope="session")
 def copies(copie_session: Any, template: Path) -> Copies:
-    """Make the project of some answers, one for all tests of a run; tests must not write in it."""
+    """Render a project from answers, shared by all tests of a run; tests must not change it."""
 
     @functools.cache
     def copy(text: str) -> Path:
-        kept = shared_render(template, "copie", text)
-        if kept and kept.is_dir():
-            return kept
+        shared = shared_render(template, "copie", text)
+        if shared and shared.is_dir():
+            return shared
         result = copie_session.copy(json.loads(text), template, "v99.0.0")
         assert (result.exception, result.exit_code) == (None, 0)
         project: Path = result.project_dir
-        if kept:
-            keep_render(project, kept)
+        if shared:
+            keep_render(project, shared)
         return project
 
     return lambda answers: copy(json.dumps(answers))
@@ -38,11 +38,11 @@ def copies(copie_session: Any, template: Path) -> Copies:
 
 @pytest.fixture(scope="session")
 def project(copies: Copies) -> Path:
-    """The project of the default answers; tests must not write in it."""
+    """The project of the default answers; tests must not change it."""
     return copies({})
 
 
 @pytest.fixture(scope="session")
 def example(copies: Copies) -> Renders:
-    """The project of a named example, one for all tests; tests must not write in it."""
+    """Return the shared project of a named example; tests must not change it."""
     return lambda name: copies(answers(name))

@@ -1,10 +1,10 @@
-"""Every Python file, with or without a suffix, is given to ruff and to mypy --strict: here and in what is rendered."""
+"""ruff and mypy --strict check every Python file of the repository and of rendered projects."""
 
+import fnmatch
 import json
 import re
 import subprocess
 import sys
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -30,17 +30,20 @@ def is_python(folder: Path, name: str) -> bool:
     return bool(SHEBANG.match(path.read_text(encoding="utf-8").partition("\n")[0]))
 
 
-def given_to_ruff(folder: Path) -> set[str]:
-    """The files that `ruff check .` reads."""
+def list_ruff_files(folder: Path) -> set[str]:
+    """List the files that `ruff check .` reads."""
     command = [sys.executable, "-m", "ruff", "check", "--show-files", "."]
-    shown = subprocess.run(
+    output = subprocess.run(
         command, cwd=folder, check=True, capture_output=True, text=True
     ).stdout
-    return {Path(line).relative_to(folder).as_posix() for line in shown.splitlines()}
+    paths = set()
+    for line in output.splitlines():
+        paths.add(Path(line).relative_to(folder).as_posix())
+    return paths
 
 
-def given_to_mypy(folder: Path, *words: str) -> set[str]:
-    """The files that mypy reads with a folder's settings, which are strict."""
+def list_mypy_files(folder: Path, *words: str) -> set[str]:
+    """List the files that mypy reads with the strict settings of a folder."""
     command = [sys.executable, "-c", SOURCES, *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -50,60 +53,63 @@ def given_to_mypy(folder: Path, *words: str) -> set[str]:
 def test_every_python_file_of_the_repository_is_checked() -> None:
     tracked = git(ROOT, "ls-files", "-z").split("\0")
     # Below as projects; the reading list's files in tests/project/test_reading_list.py
-    rest = ("template/", "examples/rendered/", "examples/reading/")
-    ours = {
-        name for name in tracked if not name.startswith(rest) and is_python(ROOT, name)
-    }
-    assert {"scripts/cell", "benchmarks/figures.py", "tests/support.py"} <= ours
-    assert sorted(ours - given_to_ruff(ROOT)) == []
-    adopted = {
-        name for name in ours if name.startswith("adopted/")
-    }  # typed in tests/adopting
-    drivers = {
-        name for name in ours if name.startswith("tests/clients/drivers/")
-    }  # each runs in the environment of its client
-    assert sorted(ours - adopted - drivers - given_to_mypy(ROOT)) == []
+    other_folders = ("template/", "examples/rendered/", "examples/reading/")
+    python_files = set()
+    for name in tracked:
+        if not name.startswith(other_folders) and is_python(ROOT, name):
+            python_files.add(name)
+    assert {"scripts/cell", "benchmarks/figures.py", "tests/support.py"} <= python_files
+    assert sorted(python_files - list_ruff_files(ROOT)) == []
+    adopted = set()
+    for name in python_files:
+        if name.startswith("adopted/"):
+            adopted.add(name)  # typed in tests/adopting
+    drivers = set()
+    for name in python_files:
+        if name.startswith("tests/clients/drivers/"):
+            drivers.add(name)  # each runs in the environment of its client
+    assert sorted(python_files - adopted - drivers - list_mypy_files(ROOT)) == []
 
 
 @pytest.mark.parametrize("name", nightly_but({"consent"}))
 def test_every_python_file_of_a_project_is_checked(example: Renders, name: str) -> None:
     project = example(name)
     files = (path.relative_to(project).as_posix() for path in project.rglob("*"))
-    theirs = {file for file in files if is_python(project, file)}
+    python_files = set()
+    for file in files:
+        if is_python(project, file):
+            python_files.add(file)
     manifest = json.loads(
         (project / "tests/policy/engine.json").read_text(encoding="utf-8")
     )
-    assert theirs & manifest["files"].keys()
-    theirs -= manifest["files"].keys()  # checked where they are written, in engine/src
-    assert {"tests/policy/cases.py", "tests/policy/test_behavior.py"} <= theirs
-    assert any(file.endswith("/policy/__init__.py") for file in theirs)
-    assert sorted(theirs - given_to_ruff(project)) == []
+    assert python_files & manifest["files"].keys()
+    python_files -= manifest[
+        "files"
+    ].keys()  # checked where they are written, in engine/src
+    assert {"tests/policy/cases.py", "tests/policy/test_behavior.py"} <= python_files
+    assert any(file.endswith("/policy/__init__.py") for file in python_files)
+    assert sorted(python_files - list_ruff_files(project)) == []
     assert (
-        sorted(theirs - given_to_mypy(project, "--config-file", "config/mypy.ini"))
+        sorted(
+            python_files - list_mypy_files(project, "--config-file", "config/mypy.ini")
+        )
         == []
     )
 
 
 def test_every_python_file_of_the_template_is_in_an_example() -> None:
-    made = {name for example in EXAMPLES for name in rendered(answers(example))}
-    sources = [
-        path.relative_to(ROOT / "template").as_posix()
-        for path in (ROOT / "template").rglob("*")
-    ]
-    python = [
-        name
-        for name in sources
-        if ".py" in Path(name).suffixes or is_python(ROOT / "template", name)
-    ]
-    assert "scripts/check.jinja" in python
-    patterns = {
-        name: re.sub("{{.*?}}", "*", re.sub("{%.*?%}", "", name)) for name in python
-    }
-    missing = [
-        name
-        for name, pattern in patterns.items()
-        if not any(
-            fnmatch(made_one, pattern.removesuffix(".jinja")) for made_one in made
-        )
-    ]
+    rendered_names: set[str] = set()
+    for example in EXAMPLES:
+        rendered_names.update(rendered(answers(example)))
+    template = ROOT / "template"
+    patterns = {}
+    for path in template.rglob("*"):
+        name = path.relative_to(template).as_posix()
+        if ".py" in path.suffixes or is_python(template, name):
+            patterns[name] = re.sub("{{.*?}}", "*", re.sub("{%.*?%}", "", name))
+    assert "scripts/check.jinja" in patterns
+    missing = []
+    for name, pattern in patterns.items():
+        if not fnmatch.filter(rendered_names, pattern.removesuffix(".jinja")):
+            missing.append(name)
     assert missing == []

@@ -106,7 +106,10 @@ def read_tests(place: str) -> str:
     """Return the text of a test file, or of all test files of a folder."""
     path = ROOT / place
     files = sorted(path.glob("*.py")) if path.is_dir() else [path]
-    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+    texts = []
+    for file in files:
+        texts.append(file.read_text(encoding="utf-8"))
+    return "\n".join(texts)
 
 
 def find_unproven_options(command: str) -> list[str]:
@@ -117,7 +120,11 @@ def find_unproven_options(command: str) -> list[str]:
         return [command]
     tests = read_tests(place)
     options = [word for word in words if word.startswith("--")]
-    return [option for option in options if option not in tests]
+    unproven = []
+    for option in options:
+        if option not in tests:
+            unproven.append(option)
+    return unproven
 
 
 def is_named(command: str, beginnings: tuple[str, ...]) -> bool:
@@ -132,10 +139,10 @@ def test_every_printed_command_runs_in_a_test(page: str) -> None:
     if page in WALKED:
         assert page.rpartition("/")[2] in read_tests(WALKED[page])
         return
-    known = (*FIRST_HOUR, *NOT_RUN)
+    exempt = (*FIRST_HOUR, *NOT_RUN)
     unproven = []
     for command in commands:
-        if is_named(command, known):
+        if is_named(command, exempt):
             continue
         if "copier-fastmcp " in command and not command.startswith(
             ("T=", "uvx --from 'c")
@@ -161,9 +168,9 @@ def run_shell(lines: list[str], folder: Path, **variables: str) -> str:
         folder: Where the shell starts.
         variables: More environment variables.
     """
-    own = Path(sys.executable).parent
-    path = f"{os.environ['PATH']}{os.pathsep}{own}"
-    done = subprocess.run(
+    programs = Path(sys.executable).parent
+    path = f"{os.environ['PATH']}{os.pathsep}{programs}"
+    process = subprocess.run(
         ["bash", "-ec", "\n".join(lines)],
         cwd=folder,
         env=os.environ | {"PATH": path, "NO_COLOR": "1", "EDITOR": "true"} | variables,
@@ -173,8 +180,8 @@ def run_shell(lines: list[str], folder: Path, **variables: str) -> str:
         check=False,
         timeout=SECONDS,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
 @pytest.mark.nightly
@@ -182,7 +189,10 @@ def run_shell(lines: list[str], folder: Path, **variables: str) -> str:
 def test_the_first_hour_with_an_idea(template: Path, tmp_path: Path) -> None:
     """The README's commands as printed, then those of the generated README and of its guide to texts."""
     readme = command_lines((ROOT / "README.md").read_text(encoding="utf-8"))
-    lines = [line for line in readme if is_named(line, FIRST_HOUR)]
+    lines = []
+    for line in readme:
+        if is_named(line, FIRST_HOUR):
+            lines.append(line)
     assert len(lines) == len(FIRST_HOUR)
     lines[0] = lines[0].replace("copier copy", "copier copy --defaults")
     printed = run_shell(lines, tmp_path, T=str(template), HOME=str(tmp_path))
@@ -190,19 +200,35 @@ def test_the_first_hour_with_an_idea(template: Path, tmp_path: Path) -> None:
 
     (tmp_path / ".cursor").mkdir()  # as on a machine with this client
     project = tmp_path / "my-notes"
-    own = command_lines((project / "README.md").read_text(encoding="utf-8"))
+    project_commands = command_lines(
+        (project / "README.md").read_text(encoding="utf-8")
+    )
     # What follows needs a server over HTTP (tests/project/test_http.py runs it).
-    end = next(index for index, line in enumerate(own) if line.startswith("curl"))
+    end = next(
+        index for index, line in enumerate(project_commands) if line.startswith("curl")
+    )
     claude = "uv run notes-mcp connect claude"
-    kept = [line for line in own[:end] if not line.startswith(claude)]
-    assert {"uv run pytest", "uv run notes-mcp connect cursor --dry-run"} <= {*kept}
-    run_shell(kept, project, HOME=str(tmp_path))
-    texts = command_lines((project / "docs/metadata.md").read_text(encoding="utf-8"))
-    assert any("metadata set" in line for line in texts)
-    run_shell([f"uv run {line}" for line in texts], project, HOME=str(tmp_path))
+    first_commands = []
+    for line in project_commands[:end]:
+        if not line.startswith(claude):
+            first_commands.append(line)
+    assert {"uv run pytest", "uv run notes-mcp connect cursor --dry-run"} <= {
+        *first_commands
+    }
+    run_shell(first_commands, project, HOME=str(tmp_path))
+    text_commands = command_lines(
+        (project / "docs/metadata.md").read_text(encoding="utf-8")
+    )
+    assert any("metadata set" in line for line in text_commands)
+    runs = []
+    for line in text_commands:
+        runs.append(f"uv run {line}")
+    run_shell(runs, project, HOME=str(tmp_path))
 
-    updated = command_lines((ROOT / "UPGRADING.md").read_text(encoding="utf-8"))
-    run_shell(updated, project, HOME=str(tmp_path))
+    upgrade_commands = command_lines(
+        (ROOT / "UPGRADING.md").read_text(encoding="utf-8")
+    )
+    run_shell(upgrade_commands, project, HOME=str(tmp_path))
 
 
 @pytest.mark.nightly
@@ -212,7 +238,10 @@ def test_the_first_hour_with_an_api(template: Path, tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples/documents/parcels.yaml", tmp_path)
     lines = command_lines((ROOT / "docs/api.md").read_text(encoding="utf-8"))
     end = lines.index("uv run parcels-mcp run") + 1
-    first_hour = [line for line in lines[1:end] if "uv tool install" not in line]
+    first_hour = []
+    for line in lines[1:end]:
+        if "uv tool install" not in line:
+            first_hour.append(line)
     printed = run_shell(first_hour, tmp_path, HOME=str(tmp_path), T=str(template))
     assert "passed" in printed
 

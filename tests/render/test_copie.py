@@ -1,4 +1,4 @@
-"""What `copie` makes with trust: the hook runs, and changes nothing that a render without trust has."""
+"""A trusted render with `copie`: the hook changes no rendered file."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ ANSWERS: dict[str, Answers] = {
 }
 
 
-def contents(project: Path) -> dict[str, bytes]:
+def read_contents(project: Path) -> dict[str, bytes]:
     """Return every file of a project by its path; the answers name where the template was."""
     files = {}
     for path in project.rglob("*"):
@@ -37,7 +37,7 @@ def test_a_trusted_render_is_the_untrusted_one(
 ) -> None:
     trusted = copies(ANSWERS[name])
     untrusted = render(template, tmp_path / "untrusted", ANSWERS[name])
-    assert contents(trusted) == contents(untrusted)
+    assert read_contents(trusted) == read_contents(untrusted)
 
 
 def test_the_engine_is_vendored_byte_for_byte(
@@ -45,9 +45,10 @@ def test_the_engine_is_vendored_byte_for_byte(
 ) -> None:
     source = template / "engine/src/copier_fastmcp_engine"
     vendored = copies({"consent": "url"}) / "src/notes_mcp/engine"
-    files = [
-        path.relative_to(vendored) for path in vendored.rglob("*") if path.is_file()
-    ]
+    files = []
+    for path in vendored.rglob("*"):
+        if path.is_file():
+            files.append(path.relative_to(vendored))
     assert Path("confirmation/gate.py") in files
     for name in files:
         assert (vendored / name).read_bytes() == (source / name).read_bytes(), name
@@ -71,7 +72,7 @@ def test_an_update_to_the_same_release_changes_nothing(
     git(project, "init", "--quiet")
     git(project, "add", "--all")
     git(project, "commit", "--quiet", "--message=start")
-    before = contents(project)
+    before = read_contents(project)
     updated = copie.update(result)
     assert (updated.exception, updated.exit_code) == (None, 0)
-    assert contents(project) == before
+    assert read_contents(project) == before

@@ -1,4 +1,4 @@
-"""Documents: no dead link, no empty section, no leftover, and no file, command or option that is not there."""
+"""Documents have no dead links, empty sections or leftovers, and name only existing files, commands and options."""
 
 import os
 import re
@@ -51,8 +51,8 @@ NOT_RENDERED = {
 }
 
 
-def documents(folder: Path) -> list[Path]:
-    """Every Markdown file of a project, and llms.txt."""
+def list_documents(folder: Path) -> list[Path]:
+    """List every Markdown file of a project, and llms.txt."""
     paths = []
     for path in sorted([*folder.rglob("*.md"), *folder.glob("llms.txt")]):
         if not EXCLUDED.intersection(path.relative_to(folder).parts):
@@ -70,7 +70,7 @@ def find_dead_links(path: Path, prose: str) -> list[str]:
         page = path.parent / place if place else path
         if not page.exists():
             problems.append(f"dead link {target}")
-        elif anchor and anchor not in anchors(page):
+        elif anchor and anchor not in find_anchors(page):
             problems.append(f"dead anchor {target}")
     return problems
 
@@ -88,7 +88,7 @@ def find_empty_sections(prose: str) -> list[str]:
     return problems
 
 
-def faults(path: Path, written_by_author: str = "") -> list[str]:
+def find_faults(path: Path, written_by_author: str = "") -> list[str]:
     """Return what is wrong with one document; text of its author may look like a leftover."""
     text = path.read_text(encoding="utf-8")
     prose = FENCE.sub("(code)", text)
@@ -101,18 +101,19 @@ def faults(path: Path, written_by_author: str = "") -> list[str]:
     return problems
 
 
-def anchors(path: Path) -> set[str]:
-    """The anchors of a document's headings, as GitHub makes them."""
+def find_anchors(path: Path) -> set[str]:
+    """Return the anchors of a document's headings, as GitHub builds them."""
     prose = FENCE.sub("", path.read_text("utf-8"))
     headings = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
-    return {
-        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-        for heading in headings
-    }
+    anchors = set()
+    for heading in headings:
+        words = re.sub(r"[^\w\- ]", "", heading.lower())
+        anchors.add(words.replace(" ", "-"))
+    return anchors
 
 
-def shell_lines(text: str) -> Iterator[str]:
-    """The commands that a document prints: the lines of its shell blocks, and its inline code."""
+def extract_shell_lines(text: str) -> Iterator[str]:
+    """Extract the lines of a document's shell blocks and its inline code."""
     for language, block in FENCE.findall(text):
         if language in SHELL:
             for line in block.splitlines():
@@ -121,31 +122,35 @@ def shell_lines(text: str) -> Iterator[str]:
         yield " ".join(inline.split())
 
 
-def calls(paths: Iterable[Path], program: str) -> list[Call]:
-    """The words that documents put behind a program's name; none of a superseded decision."""
+def find_calls(paths: Iterable[Path], program: str) -> list[Call]:
+    """Find the calls of a program in documents, except in superseded decisions."""
     name = rf"(?<![\w/.-]){re.escape(program)}"
     commands = []
     for path in paths:
         text = path.read_text(encoding="utf-8")
         if "**Superseded**" in text:
             continue
-        for line in shell_lines(text):
+        for line in extract_shell_lines(text):
             for words in re.findall(rf"{name}(?=((?: +[^\s#|&;]+)*))", line):
                 if re.match(r" +(--\w|[a-z])", words):
                     commands.append(words.split())
     return commands
 
 
-def misunderstood(words: Call, help_of: Help) -> list[str]:
+def find_unsupported_parts(words: Call, help_of: Help) -> list[str]:
     """Return the parts of one call that a program does not support, according to its help pages."""
     path: tuple[str, ...] = ()
     page = help_of(path)
-    while re.search("^Usage: .*(COMMAND|VERB)", page) and not ends(words, path):
+    while re.search("^Usage: .*(COMMAND|VERB)", page) and not has_no_command(
+        words, path
+    ):
         path = (*path, words[len(path)])
         if not re.search(rf"^[^\w\n]*{re.escape(path[-1])} +\S", page, re.MULTILINE):
             return [" ".join(path)]
         page = help_of(path)
-    documented = {word.strip(",.:;()`") for word in f"{page} {help_of(())}".split()}
+    documented = set()
+    for word in f"{page} {help_of(())}".split():
+        documented.add(word.strip(",.:;()`"))
     problems = []
     for word in words:
         option = word.partition("=")[0]
@@ -154,25 +159,25 @@ def misunderstood(words: Call, help_of: Help) -> list[str]:
     return problems
 
 
-def ends(words: Call, path: tuple[str, ...]) -> bool:
-    """Whether a call names no command behind a path of commands."""
+def has_no_command(words: Call, path: tuple[str, ...]) -> bool:
+    """Whether a call has no further command after a path of commands."""
     return len(path) == len(words) or words[len(path)].startswith("--")
 
 
-def unknown(commands: Iterable[Call], help_of: Help) -> list[str]:
+def find_unknown_parts(commands: Iterable[Call], help_of: Help) -> list[str]:
     """Return the parts of many calls that a program does not support."""
     problems = set[str]()
     for words in commands:
-        problems.update(misunderstood(words, help_of))
+        problems.update(find_unsupported_parts(words, help_of))
     return sorted(problems)
 
 
-def missing(paths: Iterable[Path], *roots: Path) -> list[str]:
-    """The files that documents name and that are in none of the folders."""
+def find_missing_files(paths: Iterable[Path], *roots: Path) -> list[str]:
+    """Find the files that documents name and that none of the folders contains."""
     pattern = rf"(?<![\w./<>{{}}@:-])((?:{TOP}|\.github)/[^\s`,;:()\"']*)"
     names = set[str]()
     for path in paths:
-        for line in shell_lines(path.read_text(encoding="utf-8")):
+        for line in extract_shell_lines(path.read_text(encoding="utf-8")):
             for name in re.findall(pattern, line):
                 if not re.search(r"[<*{]|\.\.", name):
                     names.add(name.rstrip("./"))
@@ -184,28 +189,28 @@ def missing(paths: Iterable[Path], *roots: Path) -> list[str]:
 
 
 @cache
-def command_help(path: tuple[str, ...]) -> str:
-    """What `copier-fastmcp ... --help` prints."""
+def read_command_help(path: tuple[str, ...]) -> str:
+    """Return the output of `copier-fastmcp ... --help`."""
     words = [sys.executable, "-m", "copier_fastmcp", *path, "--help"]
-    wide = os.environ | {"COLUMNS": "200"} | forked.handing_on()
+    wide = os.environ | {"COLUMNS": "200"} | forked.fork_variables()
     return subprocess.run(
         words, capture_output=True, text=True, check=False, env=wide
     ).stdout
 
 
-def server_help(project: Path) -> Help:
-    """What the help pages of a generated server say."""
+def make_server_help(project: Path) -> Help:
+    """Return a reader of a generated server's help pages."""
     return cache(lambda path: server(project, *path, "--help", COLUMNS="200").stdout)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_documents_of_a_project_hold_together(example: Renders, name: str) -> None:
     project = example(name)
-    paths = documents(project)
+    paths = list_documents(project)
     assert len(paths) >= 10
     problems = {}
     for path in paths:
-        lines = faults(path, str(answers(name)))
+        lines = find_faults(path, str(answers(name)))
         if lines := [line for line in lines if line not in UNPINNED]:
             problems[str(path.relative_to(project))] = lines
     assert problems == {}
@@ -213,15 +218,15 @@ def test_the_documents_of_a_project_hold_together(example: Renders, name: str) -
 
 def test_the_templates_own_documents_hold_together() -> None:
     problems = {}
-    for path in documents(ROOT):
-        if lines := faults(path):
+    for path in list_documents(ROOT):
+        if lines := find_faults(path):
             problems[str(path.relative_to(ROOT))] = lines
     assert problems == {}
 
 
 def test_a_reader_is_led_to_every_page() -> None:
-    """From the README, from page to page."""
-    pages = {path.resolve() for path in documents(ROOT)}
+    """Every page is linked from the README, directly or indirectly."""
+    pages = {path.resolve() for path in list_documents(ROOT)}
     linked = {ROOT / "README.md"}
     queue = [*linked]
     while queue:
@@ -232,22 +237,27 @@ def test_a_reader_is_led_to_every_page() -> None:
             if target in pages and target not in linked:
                 linked.add(target)
                 queue.append(target)
-    orphans = {path.relative_to(ROOT.resolve()).as_posix() for path in pages - linked}
+    orphans = set()
+    for path in pages - linked:
+        orphans.add(path.relative_to(ROOT.resolve()).as_posix())
     # Programs show these two.
     assert orphans == {".github/pull_request_template.md", "llms.txt"}
 
 
 def test_the_command_understands_what_the_documents_name(example: Renders) -> None:
-    named = calls([*documents(ROOT), *documents(example("consent"))], "copier-fastmcp")
-    assert unknown(named, command_help) == []
+    named = find_calls(
+        [*list_documents(ROOT), *list_documents(example("consent"))], "copier-fastmcp"
+    )
+    assert find_unknown_parts(named, read_command_help) == []
     verbs = re.findall(
         r"^### (\w+)$", (ROOT / "docs/command.md").read_text("utf-8"), re.MULTILINE
     )
-    listed = re.findall(r"^  (\w+)  ", command_help(()), re.MULTILINE)
+    listed = re.findall(r"^  (\w+)  ", read_command_help(()), re.MULTILINE)
     assert sorted(verbs) == sorted(listed), (
         "docs/command.md has a section for each verb"
     )
-    assert {words[0] for words in named} >= {*verbs}, "and an example"
+    examples = {words[0] for words in named}
+    assert examples >= {*verbs}, "and an example"
 
 
 @pytest.mark.parametrize(
@@ -257,13 +267,18 @@ def test_a_server_understands_what_the_documents_name(
     example: Renders, name: str
 ) -> None:
     project = example(name)
-    named = calls(documents(project), answers(name)["server_name"])
+    named = find_calls(list_documents(project), answers(name)["server_name"])
     if name == "consent":  # has every command
         for program in ("notes-mcp", "orders-mcp", "<server>"):
-            named += calls(documents(ROOT), program)
-    named = [words for words in named if words[0] not in AUTHORS_COMMANDS]
-    assert unknown(named, server_help(project)) == []
-    assert {"run", "tools", "metadata"} <= {words[0] for words in named}
+            named += find_calls(list_documents(ROOT), program)
+    server_calls = []
+    commands = set()
+    for words in named:
+        if words[0] not in AUTHORS_COMMANDS:
+            server_calls.append(words)
+            commands.add(words[0])
+    assert find_unknown_parts(server_calls, make_server_help(project)) == []
+    assert {"run", "tools", "metadata"} <= commands
 
 
 def test_every_file_that_the_documents_name_is_there(example: Renders) -> None:
@@ -271,9 +286,12 @@ def test_every_file_that_the_documents_name_is_there(example: Renders) -> None:
     inside = (project, project / "src/notes_mcp")
     # The examples of this guide are files that a test writes (tests/project/test_tools_guide.py).
     guide = ROOT / "docs/tools-guide.md"
-    pages = [path for path in documents(ROOT) if path != guide]
-    assert missing(pages, ROOT, *inside) == []
-    assert missing(documents(project), *inside) == []
+    pages = []
+    for path in list_documents(ROOT):
+        if path != guide:
+            pages.append(path)
+    assert find_missing_files(pages, ROOT, *inside) == []
+    assert find_missing_files(list_documents(project), *inside) == []
 
 
 def test_a_fault_would_be_found(tmp_path: Path) -> None:
@@ -281,7 +299,7 @@ def test_a_fault_would_be_found(tmp_path: Path) -> None:
     path.write_text(
         "# A\n\n[b](c.md) [d](#e)\n\n## Empty\n\n## F\n\nNone {% if x %} {{ t.a }} DESIGN 6, seed 003\n"
     )
-    assert faults(path) == [
+    assert find_faults(path) == [
         "dead link c.md",
         "dead anchor #e",
         "empty section Empty",
@@ -303,11 +321,18 @@ def test_a_wrong_command_or_file_would_be_found(
         "claude mcp add notes-mcp -- uvx notes-mcp run --http\ncopier-fastmcp dirft\n"
         "copier-fastmcp drift --jsn --debug\nless tests/policy/y.py docs/tools.md\n```\n"
     )
-    pages = server_help(example("notes"))
-    wrong = ["lend", "run --https", "tools lend", "tools list --jsn"]
-    assert unknown(calls([path], "notes-mcp"), pages) == wrong
-    assert unknown(calls([path], "copier-fastmcp"), command_help) == [
+    pages = make_server_help(example("notes"))
+    unknown_commands = ["lend", "run --https", "tools lend", "tools list --jsn"]
+    assert (
+        find_unknown_parts(find_calls([path], "notes-mcp"), pages) == unknown_commands
+    )
+    assert find_unknown_parts(
+        find_calls([path], "copier-fastmcp"), read_command_help
+    ) == [
         "dirft",
         "drift --jsn",
     ]
-    assert missing([path], ROOT, example("notes")) == ["src/x.py", "tests/policy/y.py"]
+    assert find_missing_files([path], ROOT, example("notes")) == [
+        "src/x.py",
+        "tests/policy/y.py",
+    ]

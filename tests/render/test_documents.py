@@ -1,4 +1,4 @@
-"""What `scripts/render-docs` writes is what is committed, and the reference says what the validators do."""
+"""The committed documents match `scripts/render-docs`, and the reference matches the validators."""
 
 import asyncio
 import importlib
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from documents import guide_to_an_api, pictures, readme, tool_language, words
+from documents import extract_words, guide_to_an_api, pictures, readme, tool_language
 from fastmcp import Client, FastMCP
 from support import ROOT, macro
 
@@ -30,8 +30,8 @@ LIMITS = {
 
 
 def test_the_reference_is_fresh() -> None:
-    kept = (ROOT / "docs/tool-language.md").read_text(encoding="utf-8")
-    assert kept == tool_language(), RENEW
+    committed = (ROOT / "docs/tool-language.md").read_text(encoding="utf-8")
+    assert committed == tool_language(), RENEW
 
 
 def test_the_guide_to_an_api_has_the_figures_that_were_measured() -> None:
@@ -41,10 +41,10 @@ def test_the_guide_to_an_api_has_the_figures_that_were_measured() -> None:
 
 
 def test_the_readme_shows_a_whole_tool_file(project: Path) -> None:
-    kept = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert kept == readme(project), RENEW
+    committed = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert committed == readme(project), RENEW
     whole = (project / "src/notes_mcp/tools/delete_note.py").read_text(encoding="utf-8")
-    assert f"```python\n{whole}```" in kept
+    assert f"```python\n{whole}```" in committed
 
 
 def test_the_demo_goes_on_where_other_tools_are_gated(
@@ -62,7 +62,10 @@ def test_the_demo_goes_on_where_other_tools_are_gated(
 
     async def called() -> list[dict[str, object]]:
         async with Client(server) as client:
-            return [await demo.call(client, name) for name in ("plain", "gated")]
+            records = []
+            for name in ("plain", "gated"):
+                records.append(await demo.call(client, name))
+            return records
 
     assert asyncio.run(called()) == [note, note]
 
@@ -73,16 +76,19 @@ def test_the_pictures_are_fresh(template: Path, project: Path, tmp_path: Path) -
     shutil.copytree(
         project, mine, ignore=shutil.ignore_patterns(".*cache", "__pycache__")
     )
-    drawn = pictures(template, mine)
-    assert len(drawn) == 5
-    shown = "".join(
-        (ROOT / name).read_text("utf-8") for name in ("README.md", "docs/command.md")
-    )
-    for name, svg in drawn.items():
-        kept = (ROOT / "docs" / name).read_text(encoding="utf-8")
-        assert words(kept) == words(svg), f"{name} is stale; {RENEW}"
-        assert f"{name})" in shown
-        assert "http" not in kept.replace("http://www.w3.org/2000/svg", "")
+    drawings = pictures(template, mine)
+    assert len(drawings) == 5
+    texts = []
+    for name in ("README.md", "docs/command.md"):
+        texts.append((ROOT / name).read_text("utf-8"))
+    pages = "".join(texts)
+    for name, svg in drawings.items():
+        committed = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert extract_words(committed) == extract_words(svg), (
+            f"{name} is stale; {RENEW}"
+        )
+        assert f"{name})" in pages
+        assert "http" not in committed.replace("http://www.w3.org/2000/svg", "")
 
 
 @pytest.mark.parametrize("limit", LIMITS)
@@ -92,7 +98,7 @@ def test_a_constraint_goes_with_the_types_that_the_reference_names(limit: str) -
         for line in tool_language().splitlines()
         if line.startswith(f"| `{limit}` |")
     )
-    named = line.split("|")[-2].strip()
+    documented_types = line.split("|")[-2].strip()
     for kind, sample in TYPES.items():
         param = {
             "name": "x",
@@ -100,14 +106,14 @@ def test_a_constraint_goes_with_the_types_that_the_reference_names(limit: str) -
             "description": str(sample),
             limit: LIMITS[limit],
         }
-        wrong = macro(
+        message = macro(
             "validate",
             "tool_errors",
             [{"name": "get_note", "params": [param]}],
             "deletes",
         )
-        refused = f"param x: {limit} " in wrong and " requires " in wrong
-        assert refused != (GOES.get(kind) == named), (limit, kind, wrong)
+        refused = f"param x: {limit} " in message and " requires " in message
+        assert refused != (GOES.get(kind) == documented_types), (limit, kind, message)
 
 
 def test_the_readmes_example_is_accepted() -> None:
@@ -125,10 +131,10 @@ def test_the_readmes_table_is_the_languages() -> None:
     reference = tool_language()
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (yes|no) \|", text, re.MULTILINE)
     assert len(rows) == 8
-    for behavior, verbs, reads in rows:
+    for behavior, verbs, read_only in rows:
         words = verbs.split(" (")[0].strip()
         assert re.search(
-            rf"^\| `{behavior}` \| [^|]+ \| {words} \| {reads} \|",
+            rf"^\| `{behavior}` \| [^|]+ \| {words} \| {read_only} \|",
             reference,
             re.MULTILINE,
         )

@@ -1,4 +1,4 @@
-"""Each example becomes a project that is canonical and has its texts intact."""
+"""Each example renders to a canonical project with its texts intact."""
 
 import json
 import re
@@ -21,9 +21,9 @@ from support import (
 ROOT = Path(__file__).parents[2]
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder by its path, what programs leave behind aside."""
-    left = {
+def read_contents(folder: Path) -> dict[str, bytes]:
+    """Read every file below a folder by its path, except caches and data."""
+    byproducts = {
         "__pycache__",
         ".mypy_cache",
         ".pytest_cache",
@@ -31,12 +31,12 @@ def contents(folder: Path) -> dict[str, bytes]:
         ".hypothesis",
         ".data",
     }
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in files
-        if not left & set(path.relative_to(folder).parts)
-    }
+    contents = {}
+    for path in folder.rglob("*"):
+        relative = path.relative_to(folder)
+        if path.is_file() and not byproducts.intersection(relative.parts):
+            contents[relative.as_posix()] = path.read_bytes()
+    return contents
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -52,11 +52,11 @@ def test_a_render_is_canonical(
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_answers_come_back_whole(example: Renders, name: str) -> None:
-    said = answers(name)
-    kept = yaml.safe_load(
+    example_answers = answers(name)
+    recorded = yaml.safe_load(
         (example(name) / ".copier-answers.yml").read_text(encoding="utf-8")
     )
-    assert {key: kept.get(key) for key in said} == said
+    assert {key: recorded.get(key) for key in example_answers} == example_answers
     assert "&id" not in (example(name) / ".copier-answers.yml").read_text(
         encoding="utf-8"
     )
@@ -64,12 +64,14 @@ def test_the_answers_come_back_whole(example: Renders, name: str) -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_data_files_hold_the_texts_unchanged(example: Renders, name: str) -> None:
-    said, project = answers(name), example(name)
-    about = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))[
+    given_answers, project = answers(name), example(name)
+    metadata = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))[
         "project"
     ]
-    assert about["description"] == said["description"]
-    assert about.get("authors", [{"name": ""}]) == [{"name": said.get("author", "")}]
+    assert metadata["description"] == given_answers["description"]
+    assert metadata.get("authors", [{"name": ""}]) == [
+        {"name": given_answers.get("author", "")}
+    ]
     for path in project.rglob("*.json"):
         json.loads(path.read_text(encoding="utf-8"))
     for path in project.rglob("*.y*ml"):
@@ -77,38 +79,40 @@ def test_data_files_hold_the_texts_unchanged(example: Renders, name: str) -> Non
 
 
 def test_notes_is_what_the_defaults_make(example: Renders, project: Path) -> None:
-    assert contents(example("notes")) == contents(project)
+    assert read_contents(example("notes")) == read_contents(project)
 
 
 def test_the_same_answers_give_the_same_bytes(
     template: Path, example: Renders, tmp_path: Path
 ) -> None:
-    assert contents(render(template, tmp_path, answers("unusual"))) == contents(
-        example("unusual")
-    )
+    assert read_contents(
+        render(template, tmp_path, answers("unusual"))
+    ) == read_contents(example("unusual"))
 
 
 def test_the_committed_renders_are_fresh(template: Path, tmp_path: Path) -> None:
     committed_renders(template, tmp_path)
     for name in COMMITTED:
-        fresh = contents(tmp_path / name)
-        kept = contents(ROOT / "examples/rendered" / name)
-        stale = sorted(
-            path for path in fresh | kept if fresh.get(path) != kept.get(path)
-        )
+        fresh = read_contents(tmp_path / name)
+        committed = read_contents(ROOT / "examples/rendered" / name)
+        stale_paths = []
+        for path in fresh | committed:
+            if fresh.get(path) != committed.get(path):
+                stale_paths.append(path)
+        stale = sorted(stale_paths)
         assert not stale, (
             f"examples/rendered/{name} is stale; run scripts/render-examples: {stale}"
         )
 
 
 def test_the_committed_renders_can_be_reviewed() -> None:
-    """They show what differs between servers: not the engine, and no more than a reviewer reads."""
-    files = [path for path in (ROOT / "examples/rendered").rglob("*") if path.is_file()]
-    assert not [path for path in files if "engine" in path.parts]
-    assert (
-        sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
-        <= 8000
-    )
+    """They exclude the engine and stay short enough to review."""
+    lines = 0
+    for path in (ROOT / "examples/rendered").rglob("*"):
+        if path.is_file():
+            assert "engine" not in path.parts
+            lines += len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= 8000
 
 
 def test_no_path_of_the_template_is_forbidden_on_windows() -> None:
@@ -123,4 +127,4 @@ def test_no_path_of_the_template_is_forbidden_on_windows() -> None:
             reserved.match(part) or part[-1] in ". " for part in name.split("/")
         ), name
         assert len(name) < 180, name
-    assert len({name.lower() for name in names}) == len(names)
+    assert len(set(map(str.lower, names))) == len(names)

@@ -1,4 +1,4 @@
-"""The figures of docs/performance.md: a missed aim is said to be missed, and the page shows what was measured."""
+"""The figures of docs/performance.md: missed aims are reported, and the page shows the measurements."""
 
 import ast
 import dataclasses
@@ -29,13 +29,13 @@ from benchmarks.mistakes import MISTAKES
 ROOT = Path(__file__).parents[2]
 
 
-def figure(ours: float, **aim: float) -> Figure:
-    """One figure beside a floor of two seconds."""
-    return Figure(what="it", unit="s", ours=ours, floor=2.0, beside="nothing", **aim)
+def make_figure(seconds: float, **aim: float) -> Figure:
+    """Make a figure with a floor of two seconds."""
+    return Figure(what="it", unit="s", ours=seconds, floor=2.0, beside="nothing", **aim)
 
 
 @pytest.mark.parametrize(
-    ("ours", "aim", "verdict"),
+    ("seconds", "aim", "verdict"),
     [
         (2.2, {"ratio_at_most": 1.1}, "yes"),
         (2.22, {"ratio_at_most": 1.1}, "no"),
@@ -45,9 +45,9 @@ def figure(ours: float, **aim: float) -> Figure:
     ],
 )
 def test_an_aim_is_reached_or_not(
-    ours: float, aim: dict[str, float], verdict: str
+    seconds: float, aim: dict[str, float], verdict: str
 ) -> None:
-    assert figure(ours, **aim).verdict == verdict
+    assert make_figure(seconds, **aim).verdict == verdict
 
 
 def test_each_mistake_can_be_made_in_a_fresh_project() -> None:
@@ -58,16 +58,25 @@ def test_each_mistake_can_be_made_in_a_fresh_project() -> None:
 
 def test_what_a_benchmark_prints_is_what_the_page_reads() -> None:
     answers: list[Answer] = [
-        figure(2.2, ratio_at_most=1.1),
+        make_figure(2.2, ratio_at_most=1.1),
         Table([["", "a"], ["b", "c"]]),
     ]
-    lines = "\n".join(json.dumps(dataclasses.asdict(answer)) for answer in answers)
+    rows = []
+    for answer in answers:
+        rows.append(json.dumps(dataclasses.asdict(answer)))
+    lines = "\n".join(rows)
     assert list(answers_of(lines)) == answers
 
 
 def test_the_first_turn_is_not_counted_and_each_thing_has_its_median() -> None:
-    one, other = iter([100.0, 1.0, 2.0, 6.0]), iter([100.0, 4.0, 4.0, 5.0])
-    assert in_turns(3, lambda: next(one), lambda: next(other)) == [2.0, 4.0]
+    first_times, second_times = (
+        iter([100.0, 1.0, 2.0, 6.0]),
+        iter([100.0, 4.0, 4.0, 5.0]),
+    )
+    assert in_turns(3, lambda: next(first_times), lambda: next(second_times)) == [
+        2.0,
+        4.0,
+    ]
 
 
 def test_a_table_has_its_head_and_every_row() -> None:
@@ -118,81 +127,90 @@ def test_the_readme_and_the_guide_show_what_the_page_has() -> None:
     ):
         assert f"\n{row}\n" in readme, row
     assert "\n| tools | 12 | 11 |\n" in guide
-    for shown in (readme, guide):
-        assert shown.startswith("Before.")
-        assert shown.endswith("After.\n")
-        assert "Measured on 2026-11-22" in shown
-        assert "old" not in shown
-        assert "missed" not in shown
+    for document in (readme, guide):
+        assert document.startswith("Before.")
+        assert document.endswith("After.\n")
+        assert "Measured on 2026-11-22" in document
+        assert "old" not in document
+        assert "missed" not in document
     assert with_door(text, PAGE.replace("from_openapi", "another")) == text
     assert with_peers("no place", PAGE) == "no place"
 
 
-def counted(row: list[str]) -> str:
-    """What the last cell of a row counts, as in `109 of 119`."""
+def format_count(row: list[str]) -> str:
+    """Format the count in the last cell of a row, as in `109 of 119`."""
     return row[-1].strip("*| ").split(" (")[0]
 
 
 def test_the_command_page_quotes_what_was_counted() -> None:
-    page, imported, audited = (
-        " ".join((ROOT / name).read_text(encoding="utf-8").split())
-        for name in (
-            "docs/command.md",
-            "tests/openapi/README.md",
-            "tests/audit/README.md",
-        )
-    )
+    texts = []
+    for name in (
+        "docs/command.md",
+        "tests/openapi/README.md",
+        "tests/audit/README.md",
+    ):
+        texts.append(" ".join((ROOT / name).read_text(encoding="utf-8").split()))
+    page, imported, audited = texts
     word = "(?: were| are)?(?: at first sight)?"
-    counts = [
-        tuple(map(int, found))
-        for found in re.findall(
-            rf"(\d+){word} right{word}, (\d+){word} asked, (\d+)", imported
-        )
-    ]
+    counts = []
+    for groups in re.findall(
+        rf"(\d+){word} right{word}, (\d+){word} asked, (\d+)", imported
+    ):
+        counts.append(tuple(map(int, groups)))
     *firsts, second = counts
     assert len(firsts) == 3
-    good, every = (
-        sum(right + asked for right, asked, _ in firsts),
+    covered, total = (
+        sum(correct + questions for correct, questions, _ in firsts),
         sum(map(sum, firsts)),
     )
     assert (
-        f"Of {every} operations of 61 documents {good} were right or asked about"
+        f"Of {total} operations of 61 documents {covered} were right or asked about"
         in page
     )
     part = f"second reader's labels for {sum(second)} of them it is {sum(second[:2]) / sum(second):.0%}"
     assert part in page
-    rows = [line.split(" | ") for line in audited.split(" | | ")]
+    rows = []
+    for line in audited.split(" | | "):
+        rows.append(line.split(" | "))
     heads = re.findall(r"\| (\d+) servers, (\d+) tools \|", audited)
     (servers, tools) = heads[-1]
     assert f"On {tools} tools of {servers} servers" in page
-    earlier, recall = (
-        row for row in rows if row[0].startswith("**first run, recall**")
-    )
-    assert f"found {counted(recall)} faults" in page
-    assert f"{heads[0][0]} earlier servers {counted(earlier)}" in page
-    *_, precision = (
-        row for row in rows if row[0].startswith("**its precision**") and len(row) == 5
-    )
-    right, findings = counted(precision).split(" of ")
-    assert f"{right} of its {findings} findings were right" in page
-    (before,) = (
-        row for row in rows if row[0].startswith("**`blind/`: 14 servers, recall**")
-    )
-    assert f"it had found {counted(before)} " in page
+    recall_rows = []
+    for row in rows:
+        if row[0].startswith("**first run, recall**"):
+            recall_rows.append(row)
+    earlier, recall = recall_rows
+    assert f"{heads[0][0]} earlier servers {format_count(earlier)}" in page
+    assert f"found {format_count(recall)} faults" in page
+    precision_rows = []
+    for row in rows:
+        if row[0].startswith("**its precision**") and len(row) == 5:
+            precision_rows.append(row)
+    precision = precision_rows[-1]
+    correct, findings = format_count(precision).split(" of ")
+    assert f"{correct} of its {findings} findings were right" in page
+    blind_rows = []
+    for row in rows:
+        if row[0].startswith("**`blind/`: 14 servers, recall**"):
+            blind_rows.append(row)
+    (before,) = blind_rows
+    assert f"it had found {format_count(before)} " in page
 
 
 def test_the_script_that_ours_is_compared_with_is_whole() -> None:
-    names = {
-        node.id for node in ast.walk(ast.parse(SCRIPT)) if isinstance(node, ast.Name)
-    }
+    names = set()
+    for node in ast.walk(ast.parse(SCRIPT)):
+        if isinstance(node, ast.Name):
+            names.add(node.id)
     assert names >= {"document", "wanted", "client", "maps"}
     assert len(OPERATIONS) == len(set(OPERATIONS)) == 12
-    assert all(f'"{one}"' in SCRIPT for one in OPERATIONS)
+    for operation in OPERATIONS:
+        assert f'"{operation}"' in SCRIPT
 
 
 def test_every_benchmark_is_on_the_page() -> None:
-    kept = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
-    measuring = kept - {"__init__", "engine_package", "figures", "mistakes"}
+    modules = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
+    measuring = modules - {"__init__", "engine_package", "figures", "mistakes"}
     done = subprocess.run(
         [sys.executable, ROOT / "scripts/measure", "none"],
         capture_output=True,

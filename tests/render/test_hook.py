@@ -1,4 +1,4 @@
-"""The hook: it changes nothing in a fresh project, writes nothing anywhere else, and always ends well."""
+"""The hook changes no file of a fresh project, writes nowhere else, and always exits with 0."""
 
 import hashlib
 import json
@@ -18,23 +18,24 @@ UGLY, PRETTY = '"""Mine."""\n\nx = {  }\n', '"""Mine."""\n\nx = {}\n'
 HOOK = ROOT / "hooks/polish.py"
 
 
-def bytes_of(folder: Path) -> dict[str, str]:
-    """Every file below a folder with the hash of its bytes."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.rglob("*")
-        if path.is_file() and ".git" not in path.parts
-    }
+def hash_files(folder: Path) -> dict[str, str]:
+    """Hash every file below a folder."""
+    hashes = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and ".git" not in path.parts:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            hashes[str(path.relative_to(folder))] = digest
+    return hashes
 
 
 @pytest.fixture
 def mine(project: Path, tmp_path: Path) -> Path:
-    """A fresh project to write in."""
+    """A fresh project that a test may change."""
     return shutil.copytree(project, tmp_path / "p")
 
 
 def run(project: Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run the hook as Copier does, in the project."""
+    """Run the hook in the project as Copier does."""
     return subprocess.run(
         [sys.executable, str(HOOK)],
         cwd=project,
@@ -49,7 +50,7 @@ def test_a_fresh_copy_is_the_same_with_the_hook_and_without(
     project: Path, template: Path, tmp_path: Path
 ) -> None:
     plain = render(template, tmp_path / "plain")
-    assert bytes_of(plain) == bytes_of(project)
+    assert hash_files(plain) == hash_files(project)
 
 
 def test_it_says_in_one_line_what_it_did(mine: Path) -> None:
@@ -67,9 +68,9 @@ def test_it_writes_nothing_where_something_was_before(mine: Path, place: str) ->
         older = mine / "mine.txt"
         older.write_text("mine")
         os.utime(older, (1, 1))
-    before = bytes_of(mine)
+    before = hash_files(mine)
     done = run(mine)
-    assert bytes_of(mine) == before
+    assert hash_files(mine) == before
     assert "ruff format --check has something to say" in done.stdout
     assert done.returncode == 0
 
@@ -126,9 +127,11 @@ def test_a_template_that_an_update_will_not_find_is_named(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    said = " ".join(done.stderr.split())
-    assert "notes-mcp is ready in my notes." in said
-    assert ("`copier update` will not find its template" in said) == (how == "relative")
+    output = " ".join(done.stderr.split())
+    assert "notes-mcp is ready in my notes." in output
+    assert ("`copier update` will not find its template" in output) == (
+        how == "relative"
+    )
 
 
 @pytest.mark.parametrize("place", ["here", "there"])

@@ -18,7 +18,7 @@ from hypothesis import given, seed
 from strategies import answer_sets, drawn
 from strategies_values import Answers
 from support import draws, rendered
-from written import asked_tools, check_tool_file, parsed
+from written import check_tool_file, list_tools, parse_file
 
 SETS = int(os.environ.get("ANSWER_SETS", draws(300)))
 SEED = int(os.environ.get("ANSWER_SEED", "20261121"))
@@ -33,35 +33,36 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 
 
 @cache
-def said_in(suffix: str, text: str) -> Any:
-    """What a document holds; most are the same whatever was answered."""
+def parse_document(suffix: str, text: str) -> Any:
+    """Parse a document; most documents do not depend on the answers."""
     return PARSERS[suffix](text)
 
 
 def check_documents(files: dict[str, str], answers: Answers) -> None:
-    """TOML, YAML, JSON and Markdown parse and hold what was answered."""
+    """Check that TOML, YAML and JSON files parse and hold the answers."""
     suffixes = {path: Path(path).suffix for path in files}
-    data = {
-        path: said_in(of, files[path]) for path, of in suffixes.items() if of in PARSERS
-    }
+    data = {}
+    for path, suffix in suffixes.items():
+        if suffix in PARSERS:
+            data[path] = parse_document(suffix, files[path])
     project = data["pyproject.toml"]["project"]
     if "description" in answers:
         assert project["description"] == answers["description"]
     if answers.get("author"):
         assert project["authors"] == [{"name": answers["author"]}]
-    kept = data[".copier-answers.yml"]
-    for name, said in answers.items():
-        assert kept[name] == said, name
+    recorded = data[".copier-answers.yml"]
+    for name, answer in answers.items():
+        assert recorded[name] == answer, name
 
 
 def check_files(files: dict[str, str], answers: Answers) -> None:
-    """Every file of a render says what was answered, and none breaks out of its literal."""
+    """Check that every rendered file holds the answers, and that no text breaks out of its literal."""
     for path, text in files.items():
         if path.endswith(".py"):
-            parsed(text)
+            parse_file(text)
     package = next(path.split("/")[1] for path in files if path.startswith("src/"))
     expected = set()
-    for tool in asked_tools(answers):
+    for tool in list_tools(answers):
         path = f"src/{package}/tools/{'/'.join(filter(None, [tool.get('module'), tool['name']]))}.py"
         check_tool_file(files[path], tool, answers)
         expected |= {path, f"tests/tools/test_{tool['name']}.py"}
@@ -72,7 +73,7 @@ def check_files(files: dict[str, str], answers: Answers) -> None:
 def test_every_answer_set_renders_clean(tmp_path: Path) -> None:
     """One process renders all sets, then ruff looks at all of them once, each under its own settings."""
     sets: list[Answers] = []
-    seen: set[tuple[str, str, str]] = set()
+    files_before: set[tuple[str, str, str]] = set()
 
     @seed(SEED)
     @drawn(SETS)
@@ -85,9 +86,9 @@ def test_every_answer_set_renders_clean(tmp_path: Path) -> None:
             imported = (
                 path.startswith("src/") and "/tools/" not in path
             )  # so ruff knows it as ours
-            fresh = path.endswith(".py") and (imported or key not in seen)
+            fresh = path.endswith(".py") and (imported or key not in files_before)
             if path.endswith(".toml") or fresh:
-                seen.add(key)
+                files_before.add(key)
                 place = tmp_path / str(len(sets)) / path
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_text(text, encoding="utf-8", newline="\n")
@@ -104,8 +105,9 @@ def test_every_answer_set_renders_clean(tmp_path: Path) -> None:
             text=True,
             check=False,
         )
-        said = (done.stdout + done.stderr).splitlines()
-        behind = [
-            sets[int(line.split("/")[0])] for line in said[:1] if line[0].isdigit()
-        ]
-        assert not said, (len(said), said[:20], behind)
+        complaints = (done.stdout + done.stderr).splitlines()
+        failing_sets = []
+        for line in complaints[:1]:
+            if line[0].isdigit():
+                failing_sets.append(sets[int(line.split("/")[0])])
+        assert not complaints, (len(complaints), complaints[:20], failing_sets)

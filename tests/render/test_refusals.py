@@ -1,4 +1,4 @@
-"""A refused answer stops Copier before anything is written, and its last line is ours."""
+"""An invalid answer stops Copier before it writes, with our message in the last line."""
 
 import datetime as dt
 import subprocess
@@ -15,12 +15,12 @@ BAD = {"tools": ["get_note", {"name": "shelve_note"}, {"name": "get_note"}]}
 LAST = "and 1 more: copier-fastmcp new --from FILE lists all"
 
 
-@pytest.mark.parametrize("there", [False, True], ids=["new", "existing"])
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "existing"])
 def test_copier_stops_before_anything_is_written(
-    there: bool, template: Path, tmp_path: Path
+    exists: bool, template: Path, tmp_path: Path
 ) -> None:
     project = tmp_path / "p"
-    if there:
+    if exists:
         project.mkdir()
         (project / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(
@@ -31,8 +31,8 @@ def test_copier_stops_before_anything_is_written(
         )
     assert str(caught.value).splitlines()[-1] == LAST
     assert "write shelve_note=put; " in str(caught.value)
-    left = [path.name for path in tmp_path.rglob("*")]
-    assert left == (["p", "mine.txt"] if there else [])
+    names = [path.name for path in tmp_path.rglob("*")]
+    assert names == (["p", "mine.txt"] if exists else [])
 
 
 def test_the_last_line_on_the_terminal_is_ours(template: Path, tmp_path: Path) -> None:
@@ -101,12 +101,12 @@ def test_every_question_stops_it(
 
 
 def test_nothing_that_is_computed_can_be_said() -> None:
-    """What no validator has looked at would be rendered as it is, code and all."""
-    known = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
-    computed = {
-        name: it
-        for name, it in known.items()
-        if name[0] != "_" and it["type"] == "json"
-    }
+    """An unvalidated value would be rendered verbatim, including code."""
+    questions = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
+    computed = {}
+    for name, question in questions.items():
+        if name[0] != "_" and question["type"] == "json":
+            computed[name] = question
     assert {"before", "policy", "specs", "resource_specs", "layout"} <= computed.keys()
-    assert all("computed" in each["validator"] for each in computed.values())
+    for question in computed.values():
+        assert "computed" in question["validator"]

@@ -1,4 +1,4 @@
-"""Answer sets through Copier: the bytes of the one-process render, and what a client sees of them."""
+"""Answer sets through Copier: the same bytes as the in-process render, and the tools that a client lists."""
 
 import datetime as dt
 import json
@@ -15,7 +15,7 @@ from strategies import answer_sets, drawn
 from strategies_values import Answers
 from support import nightly_but, python, rendered
 from tables import WIRE
-from written import asked_tools
+from written import list_tools
 
 SEED = 20261121
 Spec = dict[str, Any]
@@ -75,16 +75,16 @@ LIMITS = {
 ENVELOPE = {"confirmed", "approved_by", "outcome", "preview", "result"}
 
 
-def wire(default: Any, kind: str) -> Any:
-    """A default as JSON, as Pydantic writes it."""
+def serialize_default(default: Any, kind: str) -> Any:
+    """Serialize a default to JSON as Pydantic does."""
     if kind.startswith("list["):
-        return [wire(item, kind[5:-1]) for item in default]
+        return [serialize_default(item, kind[5:-1]) for item in default]
     adapter: TypeAdapter[Any] = TypeAdapter(TYPES[kind])
     return adapter.dump_python(adapter.validate_python(default), mode="json")
 
 
-def schema_of(param: Spec) -> Spec:
-    """The JSON schema that an author asked for with one parameter, its description aside."""
+def build_schema(param: Spec) -> Spec:
+    """Build the JSON schema of a declared parameter, without its description."""
     kind = param.get("type", "any" if "choices" in param else "str")
     schema: Spec = SCHEMA.get(kind) or {}
     if kind.startswith("list["):
@@ -92,97 +92,106 @@ def schema_of(param: Spec) -> Spec:
     if "choices" in param:
         options = param["choices"]
         schema = {"const": options[0]} if len(options) == 1 else {"enum": options}
-        kinds = {
-            {str: "string", int: "integer", bool: "boolean"}[type(one)]
-            for one in options
-        }
+        kinds = set()
+        for option in options:
+            kinds.add({str: "string", int: "integer", bool: "boolean"}[type(option)])
         schema |= {"type": kinds.pop()} if len(kinds) == 1 else {}
     schema = schema | {LIMITS[key]: param[key] for key in LIMITS if key in param}
     if param.get("default") is not None:
-        return schema | {"default": wire(param["default"], kind)}
+        return schema | {"default": serialize_default(param["default"], kind)}
     return schema
 
 
-def check_served(tool: Spec, asked: Spec) -> None:
-    """Texts, exceptions, gate and schema of a tool are those asked for, and nothing else."""
+def check_served(tool: Spec, declared: Spec) -> None:
+    """Check that the texts, exceptions, gate and schema of a tool match its declaration."""
     title, hints = tool["title"], tool["annotations"]
     assert hints.pop("title") == title
     assert set(hints) <= set(WIRE.values())
-    for exception in asked.get("exceptions", []):
+    for exception in declared.get("exceptions", []):
         if exception["hint"] != "confirm":
             assert hints[WIRE[exception["hint"]]] is exception["value"]
-    assert title == asked.get("title", title)
+    assert title == declared.get("title", title)
     text = tool["description"]
-    if why := asked.get("deprecated"):
-        text, _, told = text.partition(f"\n\nDeprecated: {why}")
-        assert told == ""
+    if reason := declared.get("deprecated"):
+        text, _, remainder = text.partition(f"\n\nDeprecated: {reason}")
+        assert remainder == ""
     assert text != ""
-    assert [icon["src"] for icon in tool.get("icons", [])] == [
-        asked[k] for k in ["icon"] if k in asked
-    ]
+    expected_icons = [declared["icon"]] if "icon" in declared else []
+    assert [icon["src"] for icon in tool.get("icons", [])] == expected_icons
     schema = tool["inputSchema"]
-    given = schema["properties"]
+    properties = schema["properties"]
     gated = set(tool["outputSchema"]["properties"]) == ENVELOPE
-    description = str(asked.get("description", text))
+    description = str(declared.get("description", text))
     separator = "\n\n" if "\n" in description else " "
     with_two_steps = f"{description}{separator}Two-step confirmation."
     assert text == description or (gated and text == with_two_steps)
-    if asked.get("confirm") is not None:
-        assert gated is (asked["confirm"] is not False)
-    if "params" in asked:
-        params = {param["name"]: param for param in asked["params"]}
+    if declared.get("confirm") is not None:
+        assert gated is (declared["confirm"] is not False)
+    if "params" in declared:
+        params = {param["name"]: param for param in declared["params"]}
         gate = (
             {"confirm": {"name": "confirm", "type": "bool", "default": False}}
             if gated
             else {}
         )
         params |= gate if "confirm" not in params else {}
-        assert set(given) == set(params)
+        assert set(properties) == set(params)
         for name, param in params.items():
-            served = given[name]
+            served = properties[name]
             assert (
                 served["description"]
                 == param.get("description", served["description"])
                 != ""
             )
-            schema_alone = {
-                k: served[k] for k in served if k not in ("title", "description")
-            }
-            assert schema_alone == schema_of(param), name
-        optional = {
-            n for n, p in params.items() if "default" in p or p.get("required") is False
-        }
+            schema_alone = {}
+            for keyword, value in served.items():
+                if keyword not in ("title", "description"):
+                    schema_alone[keyword] = value
+            assert schema_alone == build_schema(param), name
+        optional = set()
+        for name, param in params.items():
+            if "default" in param or param.get("required") is False:
+                optional.add(name)
         required = params.keys() - optional
         assert set(schema.get("required", [])) == required
-    for name, served in given.items():
+    for name, served in properties.items():
         assert served["description"], name
-    output = unless_null(tool["outputSchema"])
+    output = drop_null(tool["outputSchema"])
     if gated:
-        output = unless_null(output["properties"]["result"])
-    if "returns" in asked:
-        fields = asked["returns"]
+        output = drop_null(output["properties"]["result"])
+    if "returns" in declared:
+        fields = declared["returns"]
         first = next(iter(fields.values())) if isinstance(fields, dict) else fields
         if isinstance(first, list):  # a page of these
             (fields,), output = (
                 first,
-                unless_null(output["properties"]["items"]["items"]),
+                drop_null(output["properties"]["items"]["items"]),
             )
         assert set(output["properties"]) == set(fields)
-        for name, of in fields.items():
-            if isinstance(of, dict) and "description" in of:
-                said = output["properties"][name].get("description", of["description"])
-                assert said == of["description"]  # or only what the name says
+        for name, declaration in fields.items():
+            if isinstance(declaration, dict) and "description" in declaration:
+                description_of_field = output["properties"][name].get(
+                    "description", declaration["description"]
+                )
+                assert (
+                    description_of_field == declaration["description"]
+                )  # or only what the name says
 
 
-def unless_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """What a schema says of a value that is there."""
+def drop_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the alternative of a schema that is not null."""
     return next(
-        (each for each in schema.get("anyOf", ()) if each != {"type": "null"}), schema
+        (
+            alternative
+            for alternative in schema.get("anyOf", ())
+            if alternative != {"type": "null"}
+        ),
+        schema,
     )
 
 
 @cache
-def every_fifth(count: int) -> list[Answers]:
+def draw_every_fifth(count: int) -> list[Answers]:
     """Return every fifth of some answer sets: the first ones drawn are plain."""
     sets: list[Answers] = []
 
@@ -201,7 +210,7 @@ def test_copier_renders_the_same_and_a_client_sees_what_was_asked(
     number: int, copies: Callable[[Answers], Path]
 ) -> None:
     """One set through Copier: the bytes of the one-process render, and the tools of a live client."""
-    answers = every_fifth(20 if number < 4 else 100)[number]
+    answers = draw_every_fifth(20 if number < 4 else 100)[number]
     project = copies(answers)
     files = rendered(answers)
     for path in filter(Path.is_file, project.rglob("*")):
@@ -214,11 +223,11 @@ def test_copier_renders_the_same_and_a_client_sees_what_was_asked(
     assert done.returncode == 0, done.stderr[-3000:]
     eras = [json.loads(line) for line in done.stdout.splitlines()]
     assert eras[0] == eras[1]
-    asked = {tool["name"]: tool for tool in asked_tools(answers)}
+    declared_tools = {tool["name"]: tool for tool in list_tools(answers)}
     comes_along = {"list_resources"} if answers.get("resources") else set()
     served = {tool["name"]: tool for tool in eras[0]}
-    assert set(served) == set(asked) | comes_along
-    for name, tool in asked.items():
+    assert set(served) == set(declared_tools) | comes_along
+    for name, tool in declared_tools.items():
         check_served(served[name], tool)
 
 

@@ -1,4 +1,4 @@
-"""Every setting that a server reads stands in its README or guide, in its bundle, registry entry and container."""
+"""Every setting of a server is listed in its README or guide, bundle, registry entry and container."""
 
 import json
 import re
@@ -37,10 +37,10 @@ def test_each_place_has_every_setting_with_its_default(
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(files[path], encoding="utf-8")
     done = python(tmp_path, "-c", READ)
-    known = json.loads(done.stdout or done.stderr)
+    defaults = json.loads(done.stdout or done.stderr)
     if name == "no backend":
-        del known["database"]
-    variables = {f"NOTES_MCP_{field.upper()}" for field in known}
+        del defaults["database"]
+    variables = {f"NOTES_MCP_{field.upper()}" for field in defaults}
 
     guides = files["README.md"] + files.get("docs/consent.md", "")
     rows = dict(
@@ -52,32 +52,35 @@ def test_each_place_has_every_setting_with_its_default(
         json.loads(files["server.json"]),
     )
     env = manifest["server"]["mcp_config"]["env"]
-    assert env == {f"NOTES_MCP_{f.upper()}": f"${{user_config.{f}}}" for f in known}
-    assert manifest["user_config"].keys() == known.keys()
-    listed = {
-        each["name"]: each for each in entry["packages"][0]["environmentVariables"]
-    }
+    expected_env = {}
+    for field in defaults:
+        expected_env[f"NOTES_MCP_{field.upper()}"] = f"${{user_config.{field}}}"
+    assert env == expected_env
+    assert manifest["user_config"].keys() == defaults.keys()
+    listed = {}
+    for variable in entry["packages"][0]["environmentVariables"]:
+        listed[variable["name"]] = variable
     assert listed.keys() == variables
     named = re.findall(r"^# (NOTES_MCP_\w+)$", files["Dockerfile"], re.MULTILINE)
     assert set(named) == variables
 
-    for field, default in known.items():
+    for field, default in defaults.items():
         plain = isinstance(default, str | bool | int | float)
-        wanted = json.dumps(default).strip('"') if plain else ""
-        shown, config = (
+        expected = json.dumps(default).strip('"') if plain else ""
+        documented, config = (
             rows[f"NOTES_MCP_{field.upper()}"],
             manifest["user_config"][field],
         )
-        assert not wanted or shown == f"`{wanted}`", field
+        assert not expected or documented == f"`{expected}`", field
         assert config["default"] == (default if plain else "")
-        assert listed[f"NOTES_MCP_{field.upper()}"].get("default", "") == wanted
+        assert listed[f"NOTES_MCP_{field.upper()}"].get("default", "") == expected
         secret = re.search("(keys|secret|credentials|token)$", field) is not None
         assert config.get("sensitive", False) == secret
         assert listed[f"NOTES_MCP_{field.upper()}"]["isSecret"] == secret
 
 
 def test_an_empty_variable_is_one_that_is_not_set(project: Path) -> None:
-    """A bundle sets those that its user left empty."""
+    """A bundle sets variables that its user left empty."""
     empty = {
         f"NOTES_MCP_{name}": ""
         for name in ("DATABASE", "STATE_KEYS", "METADATA", "PORT")

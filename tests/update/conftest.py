@@ -13,15 +13,15 @@ from support import clone_template
 @pytest.fixture(autouse=True)
 def unguarded(request: pytest.FixtureRequest) -> Iterator[None]:
     """What an update does is asked without its guard, which renders twice more; the files named here ask the guard."""
-    asked = request.path.stem in (
+    is_guarded = request.path.stem in (
         "test_engine",
         "test_guard",
         "test_life",
         "test_imported",
     )
     # Copier hands on the variables that plumbum saw when it was imported
-    checked = {} if asked else {"COPIER_FASTMCP_CHECKED": "1"}
-    with local.env(**checked, **forked.handing_on()):
+    checked = {} if is_guarded else {"COPIER_FASTMCP_CHECKED": "1"}
+    with local.env(**checked, **forked.fork_variables()):
         yield
 
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from lifecycle import commit, said, start, update
+from lifecycle import commit, load_answers, start, update
 from support import Answers, clone_template, git, nightly_but, python, server
 
 RESOURCES = [
@@ -77,13 +77,13 @@ def files(project: Path) -> set[str]:
 def test_an_update_creates_what_is_new_in_a_clone(
     releases: Path, tmp_path: Path, case: str
 ) -> None:
-    before, more, wanted = CASES[case]
+    before, answers, expected = CASES[case]
     first = start(releases, tmp_path / "first", **before)
     git(tmp_path, "clone", "--quiet", str(first), "clone")
     clone = tmp_path / "clone"
     answers_file = files(clone)
-    update(clone, "v1.0.0", more)
-    assert files(clone) - answers_file == wanted
+    update(clone, "v1.0.0", answers)
+    assert files(clone) - answers_file == expected
     assert answers_file <= files(clone)
     if "resource" in case:
         done = server(clone, "tools", "list", "--json")
@@ -131,16 +131,15 @@ def test_a_tool_under_an_old_name_is_not_served_twice(
     commit(project)
     update(project, "v1.0.0", {"license": "none"})
     assert not path.exists()
-    names = [
-        row["name"]
-        for row in json.loads(server(project, "tools", "list", "--json").stdout)
-    ]
+    names = []
+    for row in json.loads(server(project, "tools", "list", "--json").stdout):
+        names.append(row["name"])
     assert [name for name in names if name in ("delete_note", "scrap_note")] == [
         "scrap_note"
     ]
-    assert "delete_note" in said(project)["tools"]
+    assert "delete_note" in load_answers(project)["tools"]
     path.write_text(text.replace("def scrap_note", "def delete_note"))
     done = server(project, "tools", "list")
-    why = "scrap_note was formerly delete_note, which is the name of another tool; take it out of "
+    message = "scrap_note was formerly delete_note, which is the name of another tool; take it out of "
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"notes-mcp: {why}formerly=, or rename that one\n"
+    assert done.stderr == f"notes-mcp: {message}formerly=, or rename that one\n"

@@ -4,8 +4,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lifecycle import SRC, TEMPLATE, bytes_of, changed, commit, released, said
-from programs import fetched, uv
+from lifecycle import (
+    SRC,
+    TEMPLATE,
+    bytes_of,
+    commit,
+    find_changes,
+    load_answers,
+    released,
+)
+from programs import run_fetched, uv
 from support import git
 
 pytestmark = pytest.mark.nightly
@@ -24,7 +32,7 @@ def run_copier(
     """Run `copier` in one version; the newest where none is named."""
     package = f"copier=={version}" if version else "copier"
     program = [uv(), "tool", "run", "--quiet", "--from", package, "copier"]
-    return fetched(*program, *words, folder=folder, codes=codes)
+    return run_fetched(*program, *words, folder=folder, codes=codes)
 
 
 def start_project(version: str, template: Path, project: Path, *words: str) -> None:
@@ -49,11 +57,12 @@ def test_an_update_keeps_the_author_and_brings_policy(
     before = bytes_of(project)
     update = ["update", "--defaults", "--quiet", "--trust", "--vcs-ref", "v2.0.0"]
     run_copier(version, project, *update)
-    assert said(project)["_commit"] == "v2.0.0"
-    differing = changed(project, before)
+    assert load_answers(project)["_commit"] == "v2.0.0"
+    differing = find_changes(project, before)
     assert f"{SRC}policy/profile.py" in differing
     owned = (f"{SRC}tools/", f"{SRC}backend.py", "tests/tools/", "README.md")
-    assert not [name for name in differing if name.startswith(owned)]
+    for name in differing:
+        assert not name.startswith(owned), name
     commit(project, "updated")
     run_copier(version, project, *update)
     assert git(project, "status", "--porcelain") == "", "a second update is a no-op"
@@ -91,16 +100,17 @@ def test_a_template_without_tags_is_copied_updated_and_recopied(
     git(tmp_path, "clone", "--quiet", "--no-tags", str(repository), str(template))
     project = tmp_path / "notes"
     start_project(version, template, project)
-    first = said(project)["_commit"]
+    first = load_answers(project)["_commit"]
     path = template / TABLES
     path.write_text(path.read_text().replace(*RELAXED[1:]))
     commit(template, "A relaxed profile")
     before = bytes_of(project)
     run_copier(version, project, "update", "--defaults", "--quiet", "--trust")
-    assert said(project)["_commit"] != first
-    differing = changed(project, before)
+    assert load_answers(project)["_commit"] != first
+    differing = find_changes(project, before)
     assert f"{SRC}policy/profile.py" in differing
-    assert not [name for name in differing if name.startswith(f"{SRC}tools/")]
+    for name in differing:
+        assert not name.startswith(f"{SRC}tools/"), name
     commit(project, "updated")
     recopy = ["recopy", "--defaults", "--quiet", "--skip-tasks", "--overwrite"]
     run_copier(version, project, *recopy)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from lifecycle import ENGINE, SRC, bytes_of, commit, released, start, update
-from programs import fetched, uv
+from programs import run_fetched, uv
 from support import PYTEST, ROOT, answers, git, pin, python, rendered
 
 MANIFEST = "tests/policy/engine.json"
@@ -51,7 +51,7 @@ def test_the_version_changes_whenever_a_file_does(engine: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    ("content", "message"),
     [
         (b"x = '{{ 7 * 7 }}'\n", "{{ would be read by Jinja"),
         (b"x = '{# gone #}'\n", "{# would be read by Jinja"),
@@ -60,13 +60,13 @@ def test_the_version_changes_whenever_a_file_does(engine: Path) -> None:
     ],
 )
 def test_a_file_that_could_not_be_copied_is_named(
-    engine: Path, content: bytes, why: str
+    engine: Path, content: bytes, message: str
 ) -> None:
     (engine / "src/copier_fastmcp_engine/new.py").write_bytes(content)
     for words in ([], ["--check"]):
         done = manifest_script(engine, *words)
         assert done.returncode == 1
-        assert done.stderr.startswith(f"new.py: {why}")
+        assert done.stderr.startswith(f"new.py: {message}")
 
 
 @pytest.mark.parametrize("name", ["notes", "consent", "orders"])
@@ -76,7 +76,10 @@ def test_a_rendered_engine_is_its_source(name: str) -> None:
     recorded = json.loads(files[MANIFEST])["files"]
     package = next(path.split("/")[1] for path in files if path.startswith("src/"))
     folder = f"src/{package}/engine/"
-    engine_files = {path for path in files if path.startswith((folder, FOLDERS[1]))}
+    engine_files = set()
+    for path in files:
+        if path.startswith((folder, FOLDERS[1])):
+            engine_files.add(path)
     assert set(recorded) == engine_files
     for path, digest in recorded.items():
         inner = path.removeprefix(folder).replace(FOLDERS[1], "testing/")
@@ -90,14 +93,14 @@ def test_one_file_of_code_names_the_engine() -> None:
         names = re.compile(
             r"(from|import) (copier_fastmcp_engine|\.+engine|notes_mcp\.engine)\b"
         )
-        project_files = {
-            n: text for n, text in files.items() if not n.startswith(FOLDERS)
-        }
-        naming_files = {
-            n
-            for n, text in project_files.items()
-            if n.endswith(".py") and names.search(text)
-        }
+        project_files = {}
+        for n, text in files.items():
+            if not n.startswith(FOLDERS):
+                project_files[n] = text
+        naming_files = set()
+        for n, text in project_files.items():
+            if n.endswith(".py") and names.search(text):
+                naming_files.add(n)
         assert {name for name in naming_files if name.startswith("src/")} == {
             SRC + "policy/__init__.py"
         }
@@ -178,11 +181,11 @@ def authors_files(project: Path) -> dict[str, str]:
         "docs/tools.md",
     )
     digests = bytes_of(project).items()
-    return {
-        name: digest
-        for name, digest in digests
-        if name.startswith(prefixes + other_prefixes)
-    }
+    kept_digests = {}
+    for name, digest in digests:
+        if name.startswith(prefixes + other_prefixes):
+            kept_digests[name] = digest
+    return kept_digests
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -220,7 +223,7 @@ def test_a_project_that_depends_on_the_engine_works(
     commit(project)
     lock = (project / "annotations.lock.json").read_bytes()
     update(project, "v1.0.0", {"engine": "package"})
-    fetched(uv(), "sync", "--quiet", folder=project)
+    run_fetched(uv(), "sync", "--quiet", folder=project)
     interpreter = project / (
         ".venv/Scripts/python.exe" if sys.platform == "win32" else ".venv/bin/python"
     )
@@ -234,8 +237,8 @@ def test_a_project_that_depends_on_the_engine_works(
         )
         assert done.returncode == 0, done.stdout + done.stderr
     assert (project / "annotations.lock.json").read_bytes() == lock
-    fetched(uv(), "run", "--no-sync", "notes-mcp", "tools", "list", folder=project)
-    fetched(uv(), "build", "--quiet", "--wheel", folder=project)
+    run_fetched(uv(), "run", "--no-sync", "notes-mcp", "tools", "list", folder=project)
+    run_fetched(uv(), "build", "--quiet", "--wheel", folder=project)
     commit(project)
     update(project, "v1.0.0", {"engine": "vendored"})
     assert python(project, *PYTEST).returncode == 0

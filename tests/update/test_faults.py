@@ -29,7 +29,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return template
 
 
-def restored(project: Path) -> dict[str, str]:
+def restore_project(project: Path) -> dict[str, str]:
     """The project after what the guide says to do; a killed git leaves its lock behind."""
     (project / ".git/index.lock").unlink(missing_ok=True)
     git(project, "reset", "--hard", "--quiet")
@@ -37,8 +37,8 @@ def restored(project: Path) -> dict[str, str]:
     return bytes_of(project)
 
 
-def begun(project: Path) -> "subprocess.Popen[bytes]":
-    """An update in a process group of its own."""
+def start_update(project: Path) -> "subprocess.Popen[bytes]":
+    """Start an update in a process group of its own."""
     words = [
         sys.executable,
         "-m",
@@ -64,14 +64,14 @@ def test_killed_at_random_points(repository: Path, tmp_path: Path) -> None:
     project = start(repository, tmp_path / "p")
     before = bytes_of(project)
     started = time.monotonic()
-    assert begun(project).wait() == 0
+    assert start_update(project).wait() == 0
     whole = time.monotonic() - started
     assert bytes_of(project) != before
-    assert restored(project) == before
+    assert restore_project(project) == before
     chance = random.Random(SEED)
     killed, touched = 0, 0
     while killed < KILLS:
-        running, started = begun(project), time.monotonic()
+        running, started = start_update(project), time.monotonic()
         try:
             running.wait(chance.uniform(0.5, 1) * whole)
             whole = (
@@ -82,7 +82,7 @@ def test_killed_at_random_points(repository: Path, tmp_path: Path) -> None:
             running.wait()
             killed += 1
             touched += git(project, "status", "--porcelain") != ""
-        assert restored(project) == before
+        assert restore_project(project) == before
     print(
         f"{killed} killed within {whole:.1f} s, {touched} had written by then (seed {SEED})"
     )
@@ -95,6 +95,6 @@ def test_a_failing_migration(repository: Path, tmp_path: Path) -> None:
     before = bytes_of(project)
     with pytest.raises(Exception, match="exit 3"):
         update(project, "v3.0.0")
-    assert restored(project) == before
+    assert restore_project(project) == before
     update(project, "v4.0.0")
     assert (project / "src/notes_mcp/cli.py").read_text().endswith("# release 2\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from lifecycle import ENGINE, TEMPLATE, Edit, released, said
+from lifecycle import ENGINE, TEMPLATE, Edit, load_answers, released
 from support import git, render
 
 from copier_fastmcp.project.ownership import list_files
@@ -79,14 +79,14 @@ def test_upstreams_next_release_is_merged(
     assert edits == UPSTREAM
     upstream = released(repository, repository, "v2.0.0", *edits)
     first = render(fork, tmp_path / "first", {"tools": "get_note"})
-    assert said(first)["_commit"] == "v1.0.0+house.1", (
+    assert load_answers(first)["_commit"] == "v1.0.0+house.1", (
         "the fork's own tag is newer than upstream's"
     )
     git(fork, "fetch", "--quiet", "--tags", str(upstream))
     assert "CONFLICT" not in git(fork, "merge", "--no-edit", "v2.0.0")
     git(fork, "tag", "v2.0.0+house.1")
     project = render(fork, tmp_path / "p", {"tools": "get_note"})
-    assert said(project)["_commit"] == "v2.0.0+house.1"
+    assert load_answers(project)["_commit"] == "v2.0.0+house.1"
     expected = {
         "LICENSE": "Example Corp, internal use.",
         "README.md": "## At Example Corp",

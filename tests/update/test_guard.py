@@ -20,7 +20,7 @@ from lifecycle import (
     Edit,
     bytes_of,
     commit,
-    move,
+    move_module,
     released,
     start,
     update,
@@ -48,7 +48,9 @@ def releases(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     guide: Edit = ("template/README.md.jinja", "", "\nRelease 2.\n")
     texts: Edit = (TEMPLATE + "cli.py.jinja", "", "\n# release 2\n")
     engine: Edit = (ENGINE + "guard.py", "", "\n# release 2\n")
-    released(template, template, "v2.0.0", *move(template), new, guide, texts, engine)
+    released(
+        template, template, "v2.0.0", *move_module(template), new, guide, texts, engine
+    )
     released(template, template, "v3.0.0", ("copier.yml", PROFILE, ""))
     stricter = (
         CHECK + "{% if resources %}{{ resources[0].uri }} is refused now{% endif %}"
@@ -126,19 +128,21 @@ def lived(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def refusal(
-    project: Path, tag: str, capfd: pytest.CaptureFixture[str], **given: object
+    project: Path, tag: str, capfd: pytest.CaptureFixture[str], **answers: object
 ) -> set[str]:
     """What an update to a release is refused with; the project is as it was."""
     before = bytes_of(project)
     capfd.readouterr()
     with pytest.raises(TaskError):
-        update(project, tag, given)
+        update(project, tag, answers)
     assert bytes_of(project) == before
     assert git(project, "status", "--porcelain") == ""
     lines = capfd.readouterr().err.splitlines()
-    return {
-        line.removeprefix("not updated: ") for line in lines if "not updated: " in line
-    }
+    refusals = set()
+    for line in lines:
+        if "not updated: " in line:
+            refusals.add(line.removeprefix("not updated: "))
+    return refusals
 
 
 def test_files_that_would_be_lost(
@@ -183,7 +187,7 @@ def test_the_way_on(lived: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "why"),
+    ("tag", "message"),
     [
         (
             "v3.0.0",
@@ -199,9 +203,9 @@ def test_the_way_on(lived: Path, tmp_path: Path) -> None:
     ],
 )
 def test_answers_that_would_be_lost(
-    lived: Path, capfd: pytest.CaptureFixture[str], tag: str, why: str
+    lived: Path, capfd: pytest.CaptureFixture[str], tag: str, message: str
 ) -> None:
-    assert why in refusal(lived, tag, capfd)
+    assert message in refusal(lived, tag, capfd)
 
 
 def test_the_package_cannot_be_renamed(
@@ -220,11 +224,10 @@ def test_every_question_keeps_its_old_answer() -> None:
         "it holds the old answers only where no question stands before it"
     )
     default = {n for n in names if f"before.{n} " in str(question[n]["default"])}
-    stored = {
-        n
-        for n in names
-        if question[n].get("when") is not False and "secret" not in question[n]
-    }
+    stored = set()
+    for n in names:
+        if question[n].get("when") is not False and "secret" not in question[n]:
+            stored.add(n)
     assert default == stored
 
 
@@ -281,9 +284,11 @@ def test_what_is_missing_after_an_update_is_named(
         update(project, "v2.0.0")
     lines = capfd.readouterr().err.splitlines()
     back = "`git restore --source=HEAD"
-    assert {
-        line.removeprefix("lost: ") for line in lines if line.startswith("lost: ")
-    } == {
+    losses = set()
+    for line in lines:
+        if line.startswith("lost: "):
+            losses.add(line.removeprefix("lost: "))
+    assert losses == {
         f"mine.txt: is not as you left it; {back} mine.txt` brings it back",
         f"README.md: 1 lines of yours are gone; {back} README.md` has them",
     }

@@ -21,16 +21,16 @@ print("imported")
 """
 
 
-def normalized(name: str) -> str:
+def normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def needed_by(distribution: str) -> set[str]:
-    """The distributions that one needs, itself included."""
+def find_dependencies(distribution: str) -> set[str]:
+    """Find the distributions that a distribution needs, itself included."""
     modules: set[str] = set()
     waiting = [distribution]
     while waiting:
-        name = normalized(waiting.pop())
+        name = normalize(waiting.pop())
         if name in modules:
             continue
         modules.add(name)
@@ -46,10 +46,10 @@ def needed_by(distribution: str) -> set[str]:
 
 def refused_modules() -> list[str]:
     """The modules that are installed here and would not be where Copier is alone."""
-    allowed = needed_by("copier")
+    allowed = find_dependencies("copier")
     refused = []
     for module, distributions in packages_distributions().items():
-        if not allowed.intersection(map(normalized, distributions)):
+        if not allowed.intersection(map(normalize, distributions)):
             refused.append(module)
     return refused
 

@@ -24,7 +24,7 @@ def document(to: Path, **paths: Any) -> Path:
     return to
 
 
-def described(**fields: Any) -> dict[str, Any]:
+def make_document(**fields: Any) -> dict[str, Any]:
     schema = {"type": "object", "properties": fields}
     return {
         "requestBody": {"content": {"application/json": {"schema": schema}}},
@@ -40,7 +40,7 @@ def test_a_later_document_comes_with_an_update(
     text = {"type": "string"}
     item = {
         "get": {"operationId": "getParcel", "responses": OK},
-        "put": {"operationId": "setParcel", **described(note=text)},
+        "put": {"operationId": "setParcel", **make_document(note=text)},
         "delete": {"operationId": "deleteParcel", "responses": OK},
     }
     listed = {"operationId": "listParcels", "responses": OK}
@@ -52,23 +52,23 @@ def test_a_later_document_comes_with_an_update(
     }
     words = ["import", "--out", str(answers), "--unattended"]
     assert main([*words, str(document(tmp_path / "1.json", **first))]) == 0
-    said = yaml.safe_load(answers.read_text())
-    render(repository, project, said)
+    old_answers = yaml.safe_load(answers.read_text())
+    render(repository, project, old_answers)
     mine = project / "src/parcels_mcp/tools/set_parcel.py"
     mine.write_text(mine.read_text().replace("Set Parcel", "Set a parcel"))
     git(project, "init", "--quiet")
     commit(project, "start")
 
-    item["put"] = {"operationId": "setParcel", **described(note=text, weight=text)}
+    item["put"] = {"operationId": "setParcel", **make_document(note=text, weight=text)}
     del item["delete"]
     later = {**first, "/parcels/{id}/send": {"post": {"responses": OK}}}
     capsys.readouterr()
     assert main([*words, str(document(tmp_path / "2.json", **later))]) == 0
-    shown = capsys.readouterr()
-    assert "added: POST /parcels/{id}/send (send_parcel)" in shown.err
-    assert "removed: DELETE /parcels/{id} (delete_parcel)" in shown.err
-    assert "wording: set_parcel has the new optional parameter weight" in shown.err
-    assert "-- name: delete_parcel" in shown.out
+    output = capsys.readouterr()
+    assert "added: POST /parcels/{id}/send (send_parcel)" in output.err
+    assert "removed: DELETE /parcels/{id} (delete_parcel)" in output.err
+    assert "wording: set_parcel has the new optional parameter weight" in output.err
+    assert "-- name: delete_parcel" in output.out
 
     mended = yaml.safe_load(answers.read_text())
     by_name = {tool["name"]: tool for tool in mended["tools"]}
@@ -78,12 +78,11 @@ def test_a_later_document_comes_with_an_update(
     update = ["-m", "copier", "update", "--defaults", "--trust"]
     done = python(project, *update, "--data-file", str(answers))
     assert done.returncode == 0, done.stdout + done.stderr
-    told = {
-        line.partition(":")[0]: line
-        for line in done.stderr.splitlines()
-        if TOOLS in line
-    }
-    assert {name: line.partition("; src/")[0] for name, line in told.items()} == {
+    notes = {}
+    for line in done.stderr.splitlines():
+        if TOOLS in line:
+            notes[line.partition(":")[0]] = line
+    assert {name: line.partition("; src/")[0] for name, line in notes.items()} == {
         "delete_parcel": f"delete_parcel: is no longer in the answers, but {TOOLS}delete_parcel.py "
         "still serves it; if it may go: copier-fastmcp remove delete_parcel; if not, put it back "
         "into the answers",
@@ -93,33 +92,34 @@ def test_a_later_document_comes_with_an_update(
         "set_parcel": "set_parcel: its answers changed: new parameter weight",
         "stop_parcel": "stop_parcel: its answers say delete, its file says action",
     }
-    assert f"copier-fastmcp restore {TOOLS}set_parcel.py" in told["set_parcel"]
+    assert f"copier-fastmcp restore {TOOLS}set_parcel.py" in notes["set_parcel"]
     running = [line for line in done.stderr.splitlines() if "Running task" in line]
     assert ["get_parcel" in line for line in running] == [True, False], "once is enough"
-    kept = yaml.safe_load((project / ".copier-answers.yml").read_text())
+    new_answers = yaml.safe_load((project / ".copier-answers.yml").read_text())
     names = ["get_parcel", "set_parcel", "browse_parcels", "stop_parcel", "send_parcel"]
-    assert [tool["name"] for tool in kept["tools"]] == names
+    assert [tool["name"] for tool in new_answers["tools"]] == names
     changed = git(project, "status", "--porcelain").splitlines()
     assert "?? src/parcels_mcp/tools/send_parcel.py" in changed
     assert "?? tests/tools/test_send_parcel.py" in changed
-    assert not [
-        line for line in changed if "set_parcel" in line or "delete_parcel" in line
-    ]
+    for line in changed:
+        assert "set_parcel" not in line, line
+        assert "delete_parcel" not in line, line
     assert "Set a parcel" in mine.read_text(), (
         "a tool that is there belongs to its author"
     )
     commit(project, "updated")
-    again = python(project, *update, "--data-file", str(answers))
-    assert TOOLS not in again.stderr, "it is told once; drift tells what is left"
-    assert [
-        line.partition("; src/")[0] for line in find_tool_differences(project, kept)
-    ] == [
-        told["delete_parcel"],
-        told["list_parcels"].replace(
+    second = python(project, *update, "--data-file", str(answers))
+    assert TOOLS not in second.stderr, "it is told once; drift tells what is left"
+    differences = []
+    for line in find_tool_differences(project, new_answers):
+        differences.append(line.partition("; src/")[0])
+    assert differences == [
+        notes["delete_parcel"],
+        notes["list_parcels"].replace(
             " beside browse_parcels, which sends the same request", ""
         ),
         "set_parcel: its file has no parameter weight, its answers do",
-        told["stop_parcel"].partition("; src/")[0],
+        notes["stop_parcel"].partition("; src/")[0],
     ]
     proven = python(project, *PYTEST, "tests/policy/test_behavior.py", "-k", "2026")
     assert proven.returncode == 0, proven.stdout

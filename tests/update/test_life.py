@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from lifecycle import commit, released
-from programs import fetched, uv
+from programs import run_fetched, uv
 from support import clone_template, git
 
 TABLES = "src/copier_fastmcp/tables.json"
@@ -28,18 +28,18 @@ def test_copy_pin_edit_update_check(tmp_path: Path) -> None:
         "--vcs-ref",
         "v1.0.0",
     ]
-    fetched(*copy, str(template), str(project), folder=tmp_path)
+    run_fetched(*copy, str(template), str(project), folder=tmp_path)
     git(project, "init", "--quiet")
-    fetched(uv(), "sync", "--quiet", folder=project, CI="")
+    run_fetched(uv(), "sync", "--quiet", folder=project, CI="")
     run = [uv(), "run", "--quiet"]
-    fetched(*run, "tests/policy/pin.py", "--released", folder=project, CI="")
+    run_fetched(*run, "tests/policy/pin.py", "--released", folder=project, CI="")
     commit(project, "start")
     tool = project / "src/notes_mcp/tools/get_note.py"
     tool.write_text(tool.read_text().replace('title="Get Note"', 'title="Fetch Note"'))
     suite = [*run, "pytest", "tests/policy/test_annotations.py", "-k", "lock"]
-    stale = fetched(*suite, folder=project, codes=(1,))
+    stale = run_fetched(*suite, folder=project, codes=(1,))
     assert 'get_note: title "Get Note" -> "Fetch Note"' in stale.stdout
-    fetched(*run, "tests/policy/pin.py", folder=project)
+    run_fetched(*run, "tests/policy/pin.py", folder=project)
     commit(project, "mine")
     released(
         template, template, "v2.0.0", (TABLES, ROW, ROW.replace("_and_overwrites", ""))
@@ -53,12 +53,12 @@ def test_copy_pin_edit_update_check(tmp_path: Path) -> None:
         "--vcs-ref",
         "v2.0.0",
     ]
-    fetched(*update, folder=project)
+    run_fetched(*update, folder=project)
     assert "Fetch Note" in tool.read_text()
-    relaxed = fetched(*suite, folder=project, codes=(1,))
+    relaxed = run_fetched(*suite, folder=project, codes=(1,))
     assert "update_note: RELAXED: destructiveHint true -> false" in relaxed.stdout
-    done = fetched(*run, "tests/policy/pin.py", folder=project)
+    done = run_fetched(*run, "tests/policy/pin.py", folder=project)
     assert "update_note: RELAXED: destructiveHint true -> false" in done.stdout
-    fetched(*run, "python", "scripts/check", folder=project)
+    run_fetched(*run, "python", "scripts/check", folder=project)
     commit(project, "updated")
     assert git(project, "status", "--porcelain") == ""

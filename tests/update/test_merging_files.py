@@ -19,7 +19,7 @@ NEW = OLD.replace("five", "FIVE")
 BEFORE = {"_src_path": "t", "_commit": "v1", "tools": ["get_note"]}
 
 
-def merged(
+def merge(
     monkeypatch: pytest.MonkeyPatch,
     folder: Path,
     base: str | None,
@@ -35,7 +35,7 @@ def merged(
             file.write_bytes(text.encode())
 
     @contextmanager
-    def renders(one: object, other: object) -> Iterator[tuple[Path, Path]]:
+    def renders(former: object, latter: object) -> Iterator[tuple[Path, Path]]:
         yield folder / "base", folder / "change"
 
     monkeypatch.setattr(copier_process, "render_both", renders)
@@ -46,7 +46,7 @@ def merged(
 def test_edits_of_other_lines_stay(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    merges, text = merged(monkeypatch, tmp_path, OLD, NEW, OLD.replace("one", "mine"))
+    merges, text = merge(monkeypatch, tmp_path, OLD, NEW, OLD.replace("one", "mine"))
     assert text == NEW.replace("one", "mine")
     assert merges == FileMerges(merged=[NAME])
 
@@ -54,7 +54,7 @@ def test_edits_of_other_lines_stay(
 def test_edits_of_the_same_line_are_a_conflict(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    merges, text = merged(monkeypatch, tmp_path, OLD, NEW, OLD.replace("five", "mine"))
+    merges, text = merge(monkeypatch, tmp_path, OLD, NEW, OLD.replace("five", "mine"))
     assert merges == FileMerges(conflicts=[NAME])
     assert text is not None
     assert (
@@ -64,7 +64,7 @@ def test_edits_of_the_same_line_are_a_conflict(
 
 def test_line_ends_are_no_edit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     mine = OLD.replace("\n", "\r\n")
-    merges, text = merged(monkeypatch, tmp_path, OLD, NEW, mine)
+    merges, text = merge(monkeypatch, tmp_path, OLD, NEW, mine)
     assert (merges, text) == (FileMerges(merged=[NAME]), NEW.replace("\n", "\r\n"))
 
 
@@ -76,7 +76,7 @@ def test_line_ends_are_no_edit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 def test_a_file_that_no_answer_needs_goes_only_without_edits(
     mine: str, expected: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    merges, text = merged(monkeypatch, tmp_path, OLD, None, mine)
+    merges, text = merge(monkeypatch, tmp_path, OLD, None, mine)
     assert text == expected
     assert merges.removed == ([] if expected else [NAME])
     assert len(merges.kept) == (1 if expected else 0)
@@ -85,7 +85,7 @@ def test_a_file_that_no_answer_needs_goes_only_without_edits(
 def test_a_file_that_was_there_before_stays(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    merges, text = merged(monkeypatch, tmp_path, None, NEW, "mine\n")
+    merges, text = merge(monkeypatch, tmp_path, None, NEW, "mine\n")
     assert text == "mine\n"
     assert len(merges.kept) == 1
 
@@ -93,7 +93,7 @@ def test_a_file_that_was_there_before_stays(
 def test_a_deleted_file_stays_deleted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    merges, text = merged(monkeypatch, tmp_path, OLD, NEW, None)
+    merges, text = merge(monkeypatch, tmp_path, OLD, NEW, None)
     assert text is None
     assert len(merges.kept) == 1
 

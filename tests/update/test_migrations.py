@@ -12,15 +12,15 @@ from lifecycle import (
     TEMPLATE,
     TOOLS,
     bytes_of,
-    changed,
     commit,
+    find_changes,
+    load_answers,
     migration,
-    move,
+    move_module,
     released,
     rename_author,
-    said,
+    run_suite,
     start,
-    suite,
     update,
 )
 from support import nightly_but, render
@@ -31,9 +31,9 @@ def test_d_a_renamed_question(repository: Path, tmp_path: Path) -> None:
     before = bytes_of(project)
     rename_author(repository, "v2.0.0")
     update(project, "v2.0.0")
-    assert changed(project, before) == {ANSWERS}
-    assert said(project)["maintainer"] == 'Ann "O\'Hara" {x}'
-    assert "author" not in said(project)
+    assert find_changes(project, before) == {ANSWERS}
+    assert load_answers(project)["maintainer"] == 'Ann "O\'Hara" {x}'
+    assert "author" not in load_answers(project)
     assert (project / ANSWERS).read_text().startswith("# Written by Copier")
 
 
@@ -54,8 +54,8 @@ def test_e_a_stricter_validator_with_a_migration(
         migration("v2.0.0", "before", "answer", "tools", json.dumps(answers_file)),
     )
     update(project, "v2.0.0")
-    assert said(project)["tools"] == answers_file
-    assert changed(project, before) == {ANSWERS}
+    assert load_answers(project)["tools"] == answers_file
+    assert find_changes(project, before) == {ANSWERS}
     assert (project / SRC / "tools/delete_note.py").exists(), "the file is its owner's"
 
 
@@ -76,7 +76,7 @@ def test_e_an_answer_that_is_still_good_is_kept(
         migration("v2.0.0", "before", "answer", "author", "Nobody"),
     )
     update(project, "v2.0.0")
-    assert (said(project)["description"], said(project)["author"]) == (
+    assert (load_answers(project)["description"], load_answers(project)["author"]) == (
         "New words.",
         "Ann",
     )
@@ -85,24 +85,27 @@ def test_e_an_answer_that_is_still_good_is_kept(
 @pytest.mark.nightly
 def test_a_template_that_has_moved(repository: Path, tmp_path: Path) -> None:
     project = start(repository, tmp_path / "p")
-    before = said(project)
+    before = load_answers(project)
     place = repository.rename(tmp_path / "elsewhere")
     path = project / ANSWERS
     path.write_text(path.read_text().replace(str(repository), str(place)))
     commit(project)
     released(place, place, "v2.0.0", (AGENTS, "", "\nTwo.\n"))
     update(project, "v2.0.0")
-    assert said(project) == before | {"_src_path": str(place), "_commit": "v2.0.0"}
+    assert load_answers(project) == before | {
+        "_src_path": str(place),
+        "_commit": "v2.0.0",
+    }
     assert (project / "AGENTS.md").read_text().endswith("\nTwo.\n")
 
 
 def test_g_an_engine_file_moves(repository: Path, tmp_path: Path) -> None:
     project = start(repository, tmp_path / "p")
-    released(repository, repository, "v2.0.0", *move(repository))
+    released(repository, repository, "v2.0.0", *move_module(repository))
     update(project, "v2.0.0")
     assert not (project / SRC / "engine/texts.py").exists()
     assert (project / SRC / "engine/hygiene.py").exists()
-    names = suite(project)
+    names = run_suite(project)
     assert "passed" in names
     assert "failed" not in names
 
@@ -137,7 +140,7 @@ def test_policy_that_needs_a_new_file_of_the_owner_creates_it(
 def test_a_chain_of_releases(repository: Path, tmp_path: Path, by: str) -> None:
     """v2 asks something new and moves a file, v3 renames a question: at once or in steps, the same comes out."""
     project = start(repository, tmp_path / "p", author="Ann")
-    released(repository, repository, "v2.0.0", *NEW_QUESTION, *move(repository))
+    released(repository, repository, "v2.0.0", *NEW_QUESTION, *move_module(repository))
     rename_author(repository, "v3.0.0")
     for tag in by.split():
         update(project, tag)
@@ -147,4 +150,4 @@ def test_a_chain_of_releases(repository: Path, tmp_path: Path, by: str) -> None:
         {"tools": TOOLS, "maintainer": "Ann"},
         vcs_ref="v3.0.0",
     )
-    assert changed(project, bytes_of(fresh)) == set()
+    assert find_changes(project, bytes_of(fresh)) == set()

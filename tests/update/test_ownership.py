@@ -34,7 +34,7 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return repository
 
 
-def again(project: Path, tag: str) -> None:
+def recopy(project: Path, tag: str) -> None:
     """`copier recopy` at a release."""
     copier.run_recopy(
         project,
@@ -48,7 +48,7 @@ def again(project: Path, tag: str) -> None:
     commit(project, "recopy")
 
 
-def twice(project: Path) -> None:
+def update_twice(project: Path) -> None:
     """The same update two times."""
     update(project, "v2.0.0")
     update(project, "v2.0.0")
@@ -56,8 +56,8 @@ def twice(project: Path) -> None:
 
 WAYS: dict[str, Callable[[Path], None]] = {
     "update": lambda project: update(project, "v2.0.0"),
-    "update twice": twice,
-    "recopy": lambda project: again(project, "v2.0.0"),
+    "update twice": update_twice,
+    "recopy": lambda project: recopy(project, "v2.0.0"),
     "across two releases": lambda project: update(project, "v3.0.0"),
 }
 
@@ -85,7 +85,7 @@ def rename(project: Path) -> None:
     )
 
 
-def by_hand(project: Path) -> None:
+def write_tool(project: Path) -> None:
     """An owner who writes a tool the answers never knew."""
     (project / SRC / "tools/my_own.py").write_text("# all mine\n")
 
@@ -108,7 +108,7 @@ CELLS: dict[str, tuple[Callable[[Path], None], str, str, str]] = {
     ),
     "deleted tool": (delete, SRC + "tools/create_note.py", "absent", "created"),
     "renamed tool": (rename, SRC + "tools/find_them.py", "kept", "kept"),
-    "hand-added tool": (by_hand, SRC + "tools/my_own.py", "kept", "kept"),
+    "hand-added tool": (write_tool, SRC + "tools/my_own.py", "kept", "kept"),
     "removed from answers": (drop, SRC + "tools/delete_note.py", "kept", "kept"),
     "edited backend": (edit(SRC + "backend.py"), SRC + "backend.py", "kept", "kept"),
     "edited settings": (edit(SRC + "settings.py"), SRC + "settings.py", "kept", "kept"),
@@ -145,8 +145,8 @@ CELLS: dict[str, tuple[Callable[[Path], None], str, str, str]] = {
 }
 
 
-def owned(names: dict[str, str]) -> set[str]:
-    """The files of a project that are its owner's."""
+def find_owned_files(names: dict[str, str]) -> set[str]:
+    """Find the files of a project that are its owner's."""
     single = {
         SRC + name
         for name in ("backend.py", "settings.py", "extend.py", "metadata.yaml")
@@ -176,32 +176,33 @@ def lived(
 def test_survival_matrix(
     lived: tuple[str, Path, dict[str, str], dict[str, str]], done: str
 ) -> None:
-    way, project, before, after = lived
-    _, shown, expected, on_recopy = CELLS[done]
-    if shown not in after:
+    operation, project, before, after = lived
+    _, path, expected, on_recopy = CELLS[done]
+    if path not in after:
         became = "absent"
-    elif shown not in before:
+    elif path not in before:
         became = "created"
-    elif after[shown] == before[shown]:
+    elif after[path] == before[path]:
         became = "kept"
     else:
         became = (
-            "forward" if "# release" in (project / shown).read_text() else "overwritten"
+            "forward" if "# release" in (project / path).read_text() else "overwritten"
         )
-    print(f"{done} x {way}: {became}")
-    assert became == (on_recopy if way == "recopy" else expected)
+    print(f"{done} x {operation}: {became}")
+    assert became == (on_recopy if operation == "recopy" else expected)
 
 
 def test_no_byte_of_an_owner_changes(
     lived: tuple[str, Path, dict[str, str], dict[str, str]],
 ) -> None:
     _, project, before, after = lived
-    mine = owned(before)
+    mine = find_owned_files(before)
     assert {name: after.get(name) for name in mine} == {
         name: before[name] for name in mine
     }
-    assert not [name for name in after if name.endswith((".rej", ".orig"))]
-    assert not [name for name in after if b"<<<<<<< " in (project / name).read_bytes()]
+    for name in after:
+        assert not name.endswith((".rej", ".orig")), name
+        assert b"<<<<<<< " not in (project / name).read_bytes(), name
 
 
 def test_a_tool_added_to_the_answers_gets_its_files_and_touches_no_other(
@@ -248,11 +249,10 @@ def test_convergence(releases: Path, tmp_path: Path, tag: str) -> None:
     update(project, "v3.0.0")
     fresh = render(releases, tmp_path / "fresh", {"tools": TOOLS}, vcs_ref="v3.0.0")
     expected = bytes_of(fresh)
-    stubs = {
-        name
-        for name in expected
-        if name.startswith(SRC + "tools/") and "__init__" not in name
-    }
+    stubs = set()
+    for name in expected:
+        if name.startswith(SRC + "tools/") and "__init__" not in name:
+            stubs.add(name)
     differing = bytes_of(project)
     assert set(differing) == set(expected)
     assert {n for n in expected if expected[n] != differing[n]} <= stubs

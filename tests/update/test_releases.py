@@ -17,12 +17,12 @@ from lifecycle import (
     TEMPLATE,
     TOOLS,
     bytes_of,
-    changed,
     commit,
+    find_changes,
+    load_answers,
     released,
-    said,
+    run_suite,
     start,
-    suite,
     update,
 )
 from programs import run, uv
@@ -49,16 +49,15 @@ def test_a_hint_of_a_behavior_changes(repository: Path, tmp_path: Path) -> None:
         (TABLES, old, old.replace("_and_overwrites", "")),
     )
     update(project, "v2.0.0")
-    assert all("/policy/" in name for name in changed(project, before) - {ANSWERS})
+    assert all("/policy/" in name for name in find_changes(project, before) - {ANSWERS})
     wire = json.loads(server(project, "tools", "wire", "update_note").stdout)
     assert wire["annotations"]["destructiveHint"] is False
-    output = suite(project)
+    output = run_suite(project)
     assert "update_note: RELAXED: destructiveHint true -> false" in output
-    failed = {
-        line.split("::")[1].split()[0]
-        for line in output.splitlines()
-        if "FAILED" in line
-    }
+    failed = set()
+    for line in output.splitlines():
+        if "FAILED" in line:
+            failed.add(line.split("::")[1].split()[0])
     assert failed >= {
         "test_the_lock_pins_every_hint_and_gate",
         "test_the_tool_table_is_up_to_date",
@@ -67,12 +66,12 @@ def test_a_hint_of_a_behavior_changes(repository: Path, tmp_path: Path) -> None:
     changes = git(project, "diff", "--unified=0", "annotations.lock.json")
     assert '-        "destructiveHint": true' in changes
     assert '+        "destructiveHint": false' in changes
-    assert "failed" not in suite(project)
+    assert "failed" not in run_suite(project)
 
 
 def test_b_a_new_rule(repository: Path, tmp_path: Path) -> None:
     project = start(repository, tmp_path / "p")
-    assert "failed" not in suite(project)
+    assert "failed" not in run_suite(project)
     name_rule = '    "name-valid": {'
     short = '    "name-short": {"profiles": ["policy"], "text": "Long names are cut.", "source": "our house", "mend": "shorten it"},\n'
     place = "    if tool.copies > 1:\n"
@@ -87,7 +86,7 @@ def test_b_a_new_rule(repository: Path, tmp_path: Path) -> None:
         (RULES, place, check + place),
     )
     update(project, "v2.0.0")
-    output = suite(project)
+    output = run_suite(project)
     assert "search_notes: the name is long; shorten it (name-short)" in output
     assert "1 failed" in output
 
@@ -97,10 +96,10 @@ def test_c_a_new_question(repository: Path, tmp_path: Path) -> None:
     before = bytes_of(project)
     released(repository, repository, "v2.0.0", *NEW_QUESTION)
     update(project, "v2.0.0")
-    assert changed(project, before) == {ANSWERS}
-    assert said(project)["team"] == ""
+    assert find_changes(project, before) == {ANSWERS}
+    assert load_answers(project)["team"] == ""
     update(project, "v2.0.0", {"team": "Platform"})
-    assert changed(project, before) == {ANSWERS, "AGENTS.md"}
+    assert find_changes(project, before) == {ANSWERS, "AGENTS.md"}
     assert (project / "AGENTS.md").read_text().endswith("\nAsk Platform.\n")
 
 
@@ -118,7 +117,7 @@ def test_f_a_changed_stub_reaches_new_tools_only(
     )
     update(project, "v2.0.0", {"tools": [*TOOLS, "archive_note"]})
     new = {SRC + "tools/archive_note.py", "tests/tools/test_archive_note.py"}
-    assert changed(project, before) == {ANSWERS, *new}
+    assert find_changes(project, before) == {ANSWERS, *new}
     assert "# the new stub" in (project / SRC / "tools/archive_note.py").read_text()
 
 
@@ -145,9 +144,15 @@ def test_h_every_bound_is_raised_beside_what_uv_added(
     update(project, "v2.0.0")
     after = path.read_text()
     assert "<<<<<<<" not in after
-    assert [line for line in after.splitlines() if line.strip(' ",') in mine] == [
-        line for line in before.splitlines() if line.strip(' ",') in mine
-    ]
+    original = []
+    for line in before.splitlines():
+        if line.strip(' ",') in mine:
+            original.append(line)
+    remaining = []
+    for line in after.splitlines():
+        if line.strip(' ",') in mine:
+            remaining.append(line)
+    assert remaining == original
     assert after == re.sub(
         r'(?m)^(    "(?!aio|httpx|mcp-extra|zope)[^"]+>=\d+)', r"\g<1>9", before
     )
@@ -159,7 +164,7 @@ def test_h_every_bound_is_raised_beside_what_uv_added(
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("name", "other"),
+    ("name", "value"),
     [
         ("profile", "confirm-all"),
         pytest.param("profile", "narrow", marks=pytest.mark.nightly),
@@ -168,19 +173,19 @@ def test_h_every_bound_is_raised_beside_what_uv_added(
     ],
 )
 def test_i_an_owner_changes_an_answer_and_changes_it_back(
-    first: Path, tmp_path: Path, name: str, other: str
+    first: Path, tmp_path: Path, name: str, value: str
 ) -> None:
     project = start(first, tmp_path / "p")
     before = bytes_of(project)
-    original = said(project)[name]
-    update(project, "v1.0.0", {name: other})
+    original = load_answers(project)[name]
+    update(project, "v1.0.0", {name: value})
     changed_project = bytes_of(project)
     assert changed_project != before
-    differing = suite(project)
+    differing = run_suite(project)
     assert "passed" in differing
     assert "failed" not in differing
     update(project, "v1.0.0", {name: original})
-    assert changed(project, before) <= {ANSWERS}
+    assert find_changes(project, before) <= {ANSWERS}
 
 
 @pytest.mark.nightly
@@ -195,4 +200,4 @@ def test_rolling_back_is_reverting_the_commit(repository: Path, tmp_path: Path) 
     git(project, "revert", "--no-edit", "HEAD")
     assert bytes_of(project) == before
     update(project, "v2.0.0")
-    assert said(project)["_commit"] == "v2.0.0"
+    assert load_answers(project)["_commit"] == "v2.0.0"

@@ -4,7 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
-from lifecycle import ANSWERS, bytes_of, changed, commit, released, start, suite, update
+from lifecycle import (
+    ANSWERS,
+    bytes_of,
+    commit,
+    find_changes,
+    released,
+    run_suite,
+    start,
+    update,
+)
 from support import pin, server
 from tables import BEHAVIORS, TABLES, WIRE
 
@@ -61,24 +70,23 @@ def test_a_hint_finer_than_a_behavior(repository: Path, tmp_path: Path) -> None:
         (TABLE, '  "finer": [\n', f'  "finer": [\n{ROW}'),
     )
     update(project, "v2.0.0")
-    assert all("/policy/" in name for name in changed(project, before) - {ANSWERS})
-    served = {
-        name: hint(project, name)
-        for name in ("archive_note", "put_note", "unarchive_note")
-    }
+    assert all("/policy/" in name for name in find_changes(project, before) - {ANSWERS})
+    served = {}
+    for name in ("archive_note", "put_note", "unarchive_note"):
+        served[name] = hint(project, name)
     assert served == {"archive_note": False, "put_note": True, "unarchive_note": True}
-    output = suite(project)
+    output = run_suite(project)
     assert RELAXED in output
     assert "put_note" not in output
     assert RELAXED in pin(project).splitlines()
     lock = json.loads((project / "annotations.lock.json").read_text())["tools"]
-    why = {
+    exception = {
         "by": "policy",
         "hint": "destructive",
         "value": False,
         "why": 'It | can be taken "back".',
     }
-    assert lock["archive_note"]["exceptions"] == [why]
+    assert lock["archive_note"]["exceptions"] == [exception]
     assert lock["unarchive_note"]["exceptions"] == [MINE]
     row = next(
         r
@@ -91,7 +99,7 @@ def test_a_hint_finer_than_a_behavior(repository: Path, tmp_path: Path) -> None:
         "| `archive` `unarchive` | `put` | `destructiveHint` | false | It \\| can be"
         in adr
     )
-    assert "failed" not in suite(project)
+    assert "failed" not in run_suite(project)
 
 
 MINE = {"hint": "destructive", "value": True, "why": "Ours is never archived again."}
@@ -135,11 +143,11 @@ def test_a_rule_warns_then_fails_and_is_waived(
     released_rule(repository, "v2.2.0", warns="v2.0.0", fails="v2.2.0")
     warning = "NOTE search_notes: the name is long; shorten it (name-short, a warning since v2.0.0, "
     update(project, "v2.0.0")
-    output = suite(project)
+    output = run_suite(project)
     assert f"{warning}fails from 2999-01-31)\n" in output
     assert "failed" not in output
     update(project, "v2.2.0")
-    output = suite(project)
+    output = run_suite(project)
     assert "search_notes: the name is long; shorten it (name-short)" in output
     assert "1 failed" in output
     probe = project / "tests/tools/test_search_notes.py"
@@ -152,12 +160,12 @@ def test_a_rule_warns_then_fails_and_is_waived(
         'name-short waived until 2999-01-31: It has "users".'
         in (project / PAGE).read_text()
     )
-    output = suite(project)
+    output = run_suite(project)
     assert '(name-short, waived until 2999-01-31: It has "users".)\n' in output
     assert "failed" not in output
     probe.write_text(text + waiver.replace("UNTIL", "2026-01-31"))
     pin(project)
-    output = suite(project)
+    output = run_suite(project)
     assert (
         "search_notes: the waiver of name-short ended on 2026-01-31; mend what it waives"
         in output
@@ -167,7 +175,7 @@ def test_a_rule_warns_then_fails_and_is_waived(
 
 
 @pytest.mark.parametrize(
-    ("waivers", "why"),
+    ("waivers", "message"),
     [
         (
             "[{'rule': 'title-written'}]",
@@ -192,25 +200,26 @@ def test_a_rule_warns_then_fails_and_is_waived(
         ),
     ],
 )
-def test_a_waiver_that_is_amiss(tmp_path: Path, waivers: str, why: str) -> None:
+def test_a_waiver_that_is_amiss(tmp_path: Path, waivers: str, message: str) -> None:
     path = tmp_path / "test_get_note.py"
     assert parse_probe(path) == {}
     path.write_text(f'"""Mine."""\n\nwaivers: list = {waivers}\n')
-    said = parse_probe(path)["waivers"]
+    parsed = parse_probe(path)["waivers"]
     tool = Tool(
-        {"name": "get_note"}, waivers=said if isinstance(said, list) else [said]
+        {"name": "get_note"}, waivers=parsed if isinstance(parsed, list) else [parsed]
     )
-    found = examine([tool], TABLES | {"today": "2026-11-22"})
-    (finding,) = [one for one in found if one.rule == "waiver-valid"]
-    assert finding.message.startswith(why)
+    findings = examine([tool], TABLES | {"today": "2026-11-22"})
+    (finding,) = [row for row in findings if row.rule == "waiver-valid"]
+    assert finding.message.startswith(message)
 
 
 def test_a_waiver_holds_through_its_last_day() -> None:
     waiver = {"rule": "title-written", "until": "2026-11-22", "why": "Soon."}
-    waivers_text = [
-        find_waiver_mistake(waiver, TABLES | {"today": f"2026-11-{day}"})
-        for day in (22, 23)
-    ]
+    waivers_text = []
+    for day in (22, 23):
+        waivers_text.append(
+            find_waiver_mistake(waiver, TABLES | {"today": f"2026-11-{day}"})
+        )
     assert waivers_text == ["", "the waiver of title-written ended on 2026-11-22"]
 
 

@@ -1,4 +1,4 @@
-"""Which requests are sent again, what a failure is called, and that no value leaves its place."""
+"""Repeated requests, the lines of failures, and values that stay in their place."""
 
 import logging
 import time
@@ -123,7 +123,7 @@ async def test_a_read_is_sent_again_after_longer_and_longer_pauses(
 @pytest.mark.parametrize(
     "response", [busy(), busy(429, **{"Retry-After": "1"}), httpx2.ReadTimeout("")]
 )
-async def test_what_may_have_been_done_is_sent_once(
+async def test_a_request_that_may_have_taken_effect_is_sent_once(
     scripted: ScriptedApi, connect: Connect, method: str, response: Any
 ) -> None:
     scripted.responses = [response, NOTE]

@@ -1,4 +1,4 @@
-"""What the client sends, when it sends again, and what it reports."""
+"""Requests of the client, their repetition, and its errors."""
 
 import asyncio
 import gzip
@@ -31,7 +31,7 @@ def busy(status: int = 503, **headers: str) -> Reply:
 
 
 @pytest.mark.parametrize(
-    ("method", "repeat", "sent"),
+    ("method", "repeat", "attempts"),
     [
         ("GET", None, 2),
         ("PUT", None, 2),
@@ -43,20 +43,20 @@ def busy(status: int = 503, **headers: str) -> Reply:
         ("DELETE", False, 1),
     ],
 )
-async def test_only_what_is_safe_is_sent_again(
+async def test_only_safe_requests_are_sent_again(
     api: Api,
     make_client: Callable[..., ApiClient],
     method: str,
     repeat: bool | None,
-    sent: int,
+    attempts: int,
 ) -> None:
     api.replies = [busy(), OK]
     body = {"a": 1} if method in ("POST", "PUT", "PATCH") else None
     try:
         await make_client().send(method, "/notes", body=body, repeat=repeat)
     except ToolError:
-        assert sent == 1
-    assert len(api.requests) == sent
+        assert attempts == 1
+    assert len(api.requests) == attempts
 
 
 async def test_one_deadline_covers_all_attempts(
@@ -145,7 +145,7 @@ async def test_a_large_response_costs_no_more_than_its_limit(
     assert peak < 30_000_000
 
 
-async def test_what_is_not_gzip_is_one_line(
+async def test_an_undecodable_response_is_one_line(
     api: Api, make_client: Callable[..., ApiClient]
 ) -> None:
     for body, coding in (
@@ -221,19 +221,19 @@ SPELLINGS = [
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("status", [200, 422, 500])
-async def test_no_spelling_of_the_token_leaves(
+async def test_no_encoding_of_the_token_is_returned(
     api: Api, make_client: Callable[..., ApiClient], spelling: str, status: int
 ) -> None:
     body = json.dumps({"message": f"Bad {spelling}!"}).encode()
     api.replies = [Reply(status=status, body=body, headers=JSON)]
     try:
-        shown = str(await make_client().post("/notes", {}))
+        output = str(await make_client().post("/notes", {}))
     except ToolError as error:
-        shown = str(error)
-    assert "Bad " in shown
-    assert "***" in shown
+        output = str(error)
+    assert "Bad " in output
+    assert "***" in output
     core = spelling.strip('"').rstrip("=")[4:-4]
-    assert core not in shown
+    assert core not in output
 
 
 def test_a_short_secret_leaves_other_words_alone() -> None:
@@ -261,14 +261,18 @@ STATUSES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("status", "body", "said"), STATUSES)
+@pytest.mark.parametrize(("status", "body", "expected"), STATUSES)
 async def test_each_status_is_one_line_with_the_message_of_the_api(
-    api: Api, make_client: Callable[..., ApiClient], status: int, body: Any, said: str
+    api: Api,
+    make_client: Callable[..., ApiClient],
+    status: int,
+    body: Any,
+    expected: str,
 ) -> None:
     api.replies = [Reply(status=status, body=json.dumps(body).encode(), headers=JSON)]
     with pytest.raises(ToolError) as caught:
         await make_client().send("POST", "/notes", body={})
-    assert str(caught.value) == f"POST /notes {said}"
+    assert str(caught.value) == f"POST /notes {expected}"
 
 
 async def test_a_redirect_is_followed_within_the_origin_only(
@@ -363,12 +367,12 @@ async def test_every_kind_of_body(
         b'name="count"\r\n\r\n2\r\n',
     ):
         assert part in request.body
-    for path, wrong in (
+    for path, reason in (
         ("../a", "outside the folder"),
         ("/etc/passwd", "outside"),
         ("none", "cannot be read"),
     ):
-        with pytest.raises(ToolError, match=wrong):
+        with pytest.raises(ToolError, match=reason):
             await client.send(
                 "POST",
                 "/n",

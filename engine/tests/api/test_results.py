@@ -101,11 +101,11 @@ async def test_text_is_text_and_empty_is_reported(
         (Reply(status=204), None, "GET /notes answered 204 No Content with an empty body."),
         (Reply(status=200, headers=JSON), None, "GET /notes answered 200 OK with an empty body."),
     ]  # fmt: skip
-    for reply, expected, shown in rows:
+    for reply, expected, text in rows:
         api.replies = [reply]
         result = await result_of(server, era)
         assert result.structured_content == {"result": expected}
-        assert result.content[0].text == shown
+        assert result.content[0].text == text
 
 
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
@@ -165,7 +165,7 @@ async def test_the_schema_describes_and_promises_nothing(
         assert f'"{keyword}"' not in text
 
 
-async def test_what_does_not_fit_is_one_line_in_the_log(
+async def test_a_mismatch_with_the_schema_is_one_log_line(
     api: Api, make_client: Callable[..., ApiClient], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "api")
@@ -178,7 +178,7 @@ async def test_what_does_not_fit_is_one_line_in_the_log(
     ]
 
 
-async def test_what_only_headers_have_is_added_where_it_is_documented(
+async def test_documented_fields_are_filled_from_headers(
     api: Api, make_client: Callable[..., ApiClient]
 ) -> None:
     class Versioned(ApiResult):
@@ -208,15 +208,15 @@ async def test_a_page_where_an_object_is_documented_names_the_address(
 ) -> None:
     page = Reply(body=b"<!doctype html>", headers={"Content-Type": "text/html"})
     missing = Reply(status=404, body=b"<html>", headers={"Content-Type": "text/html"})
-    for reply, said in ((page, "text/html"), (missing, "404 text/html")):
+    for reply, description in ((page, "text/html"), (missing, "404 text/html")):
         api.replies = [reply]
         result = await result_of(server_for(make_client(), Documented), "legacy")
         assert result.content[0].text == (
-            f"GET {api.address}/notes answered {said}: is NOTES_MCP_API right?"
+            f"GET {api.address}/notes answered {description}: is NOTES_MCP_API right?"
         )
 
 
-async def test_a_cut_response_says_what_was_cut_and_how_to_get_it(
+async def test_a_cut_response_names_its_limit_and_the_setting(
     api: Api, make_client: Callable[..., ApiClient]
 ) -> None:
     notes = [{"id": n, "text": "x" * 100} for n in range(100)]

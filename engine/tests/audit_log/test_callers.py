@@ -1,4 +1,4 @@
-"""Whom a line of the audit log names: the client, issuer and subject of a token, else the session."""
+"""The caller in a line of the audit log: client, issuer and subject of a token, otherwise the session."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +21,7 @@ def caller_with(
     return audit_log.caller(context)
 
 
-def test_of_a_token_its_client_issuer_and_subject(
+def test_a_token_is_logged_as_client_issuer_and_subject(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     token = AccessToken(
@@ -35,14 +35,14 @@ def test_of_a_token_its_client_issuer_and_subject(
     assert caller_with(monkeypatch, token) == named
 
 
-def test_of_a_token_the_subject_among_its_claims(
+def test_the_subject_may_come_from_the_claims(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     token = AccessToken(token="-", client_id="app", scopes=[], claims={"sub": "bob"})
     assert caller_with(monkeypatch, token)["subject"] == "bob"
 
 
-def test_of_two_sessions_different_digests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_sessions_have_different_digests(monkeypatch: pytest.MonkeyPatch) -> None:
     first = caller_with(monkeypatch, None, "one")
     second = caller_with(monkeypatch, None, "two")
     assert first.keys() == second.keys() == {"session"}
@@ -50,5 +50,7 @@ def test_of_two_sessions_different_digests(monkeypatch: pytest.MonkeyPatch) -> N
     assert "one" not in first["session"]
 
 
-def test_of_a_client_without_either_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_token_and_a_session_no_caller_is_logged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert caller_with(monkeypatch, None) == {}

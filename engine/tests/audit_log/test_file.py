@@ -1,4 +1,4 @@
-"""The file of an audit trail: whose it is, when it is full, torn, a link, a pipe, or cannot be written."""
+"""The audit log's file: its mode, a full disk, a torn line, a link, a pipe, a file that cannot be written."""
 
 import contextlib
 import json
@@ -17,8 +17,12 @@ from fastmcp.exceptions import ToolError
 
 from copier_fastmcp_engine import audit_log as trails
 from copier_fastmcp_engine.errors import StartError
-from engine.tests.engine_support.composing import lines
-from engine.tests.engine_support.targets import SETTINGS, make_audit_log, serving
+from engine.tests.engine_support.composing import read_audit_log
+from engine.tests.engine_support.targets import (
+    SETTINGS,
+    make_audit_log,
+    make_target_server,
+)
 
 with contextlib.suppress(ImportError):  # on Windows there is none
     import fcntl
@@ -26,11 +30,16 @@ with contextlib.suppress(ImportError):  # on Windows there is none
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Where the trail is."""
+    """The path of the audit log."""
     return tmp_path / "trail.jsonl"
 
 
-def test_the_file_is_its_owners_alone(file: Path) -> None:
+def read_tools(file: Path) -> list[str]:
+    """Return the tool of each line, the oldest first."""
+    return [line["tool"] for line in read_audit_log(file)]
+
+
+def test_only_the_owner_can_read_the_file(file: Path) -> None:
     before = os.umask(0)
     try:
         make_audit_log(str(file)).record("")
@@ -39,32 +48,32 @@ def test_the_file_is_its_owners_alone(file: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_nothing_is_lost_when_several_fill_it(
+def test_no_line_is_lost_when_several_writers_fill_the_file(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trails, "MOST", 5000)
-    made = [
-        make_audit_log(str(file)) for _ in range(4)
-    ]  # as in four processes: they share nothing but the file
 
-    def fill(which: int) -> None:
+    def fill(writer: int) -> None:
+        audit_log = make_audit_log(str(file))  # as in a process of its own
         for number in range(200):
-            made[which].record("", tool=f"{which}-{number}")
+            audit_log.record("", tool=f"{writer}-{number}")
 
-    threads = [threading.Thread(target=fill, args=(which,)) for which in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    written = [each["tool"] for each in lines(file)]
-    assert sorted(written) == sorted(
-        f"{which}-{n}" for which in range(4) for n in range(200)
-    )
+    expected = []
+    threads = []
+    for writer in range(4):
+        threads.append(threading.Thread(target=fill, args=(writer,)))
+        for number in range(200):
+            expected.append(f"{writer}-{number}")
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(read_tools(file)) == sorted(expected)
     files = list(file.parent.iterdir())
     assert len(files) > 10
-    assert (
-        max(each.stat().st_size for each in files) <= 5000 + len(made) * 200
-    )  # lines that were on their way
+    largest = max(path.stat().st_size for path in files)
+    in_flight = len(threads) * 200  # lines written while the file was renamed
+    assert largest <= 5000 + in_flight
 
 
 @pytest.mark.skipif(
@@ -73,7 +82,8 @@ def test_nothing_is_lost_when_several_fill_it(
 def test_a_line_that_a_full_disk_tore_is_written_again(file: Path) -> None:
     import resource
 
-    trail, most = make_audit_log(str(file)), resource.getrlimit(resource.RLIMIT_FSIZE)
+    trail = make_audit_log(str(file))
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, most[1]))
@@ -87,14 +97,15 @@ def test_a_line_that_a_full_disk_tore_is_written_again(file: Path) -> None:
         signal.signal(signal.SIGXFSZ, before)
     make_audit_log(str(file)).record("", tool="other")  # another process
     trail.record("", tool="next")
-    assert [line["tool"] for line in lines(file)] == ["other", "torn", "next"]
+    assert read_tools(file) == ["other", "torn", "next"]
 
 
 def test_a_line_that_a_killed_process_tore_stands_alone(file: Path) -> None:
     file.write_text('{"event": "wr')
     make_audit_log(str(file)).record("", tool="next")
     torn, whole = file.read_text().splitlines()
-    assert (torn, json.loads(whole)["tool"]) == ('{"event": "wr', "next")
+    assert torn == '{"event": "wr'
+    assert json.loads(whole)["tool"] == "next"
 
 
 class Torn(FileIO):
@@ -110,19 +121,19 @@ class Torn(FileIO):
         return written
 
     def truncate(self, size: int | None = None) -> int:
-        """Take it back, where the file lets anybody."""
+        """Remove the half line unless the file is append-only."""
         if self.keeps:  # as chattr +a has it
             raise PermissionError(1, "Operation not permitted")
         return super().truncate(size)
 
 
-def tears(
+def tear_next_line(
     monkeypatch: pytest.MonkeyPatch,
     then: Callable[[], object] = lambda: None,
     *,
     keeps: bool = False,
 ) -> None:
-    """Tear the next line that is written."""
+    """Let the next write stop after half a line."""
     kinds: list[type[FileIO]] = [Torn]
     monkeypatch.setattr(Torn, "then", staticmethod(then))
     monkeypatch.setattr(Torn, "keeps", keeps)
@@ -138,39 +149,35 @@ def test_a_line_that_cannot_be_taken_back_stands_alone(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trail = make_audit_log(str(file))
-    tears(monkeypatch, keeps=True)
+    tear_next_line(monkeypatch, keeps=True)
     trail.record("", tool="torn")
     trail.record("", tool="next")
     half, *whole = file.read_text().splitlines()
-    assert (half, [json.loads(line)["tool"] for line in whole]) == (
-        '{"event": "write", "',
-        ["torn", "next"],
-    )
+    assert half == '{"event": "write", "'
+    assert [json.loads(line)["tool"] for line in whole] == ["torn", "next"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs locks of files")
-def test_nobody_writes_behind_half_a_line_that_is_taken_back(
+def test_no_line_is_appended_to_half_a_line(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trail, other = (
-        make_audit_log(str(file)),
-        make_audit_log(str(file)),
-    )  # another process
-    writer = threading.Thread(target=lambda: other.record("", tool="other"))
+    trail = make_audit_log(str(file))
+    second_log = make_audit_log(str(file))  # as in another process
+    writer = threading.Thread(target=lambda: second_log.record("", tool="other"))
 
     def meanwhile() -> None:
         writer.start()
         writer.join(0.1)
 
-    tears(monkeypatch, meanwhile)
+    tear_next_line(monkeypatch, meanwhile)
     trail.record("", tool="torn")
     writer.join()
     trail.ready()
-    assert [line["tool"] for line in lines(file)] == ["other", "torn"]
+    assert read_tools(file) == ["other", "torn"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs locks of files")
-def test_a_process_that_stands_still_is_not_waited_for(
+def test_a_lock_held_by_a_hanging_process_does_not_block(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
@@ -178,10 +185,10 @@ def test_a_process_that_stands_still_is_not_waited_for(
     with file.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         trail.record("", tool="next")
-    assert [line["tool"] for line in lines(file)] == ["next"]
+    assert read_tools(file) == ["next"]
 
 
-def test_it_stays_where_it_was_wherever_a_tool_goes(
+def test_the_path_does_not_follow_the_working_directory(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -189,17 +196,17 @@ def test_it_stays_where_it_was_wherever_a_tool_goes(
     (tmp_path / "away").mkdir()
     monkeypatch.chdir(tmp_path / "away")
     trail.record("", tool="next")
-    assert [line["tool"] for line in lines(file)] == ["next"]
+    assert read_tools(file) == ["next"]
 
 
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all"
 )
-def test_it_may_only_be_written(file: Path) -> None:
+def test_a_write_only_file_is_enough(file: Path) -> None:
     file.touch(0o200)
     make_audit_log(str(file)).record("", tool="next")
     file.chmod(0o600)
-    assert [line["tool"] for line in lines(file)] == ["next"]
+    assert read_tools(file) == ["next"]
 
 
 @pytest.mark.parametrize(
@@ -211,12 +218,14 @@ def test_a_trail_that_cannot_be_written_stops_the_start(
     with pytest.raises(
         StartError, match=r"^setting audit: .*; name a file that can be written, .*$"
     ):
-        serving(settings=SETTINGS.model_copy(update={"audit": where.format(tmp_path)}))
+        make_target_server(
+            settings=SETTINGS.model_copy(update={"audit": where.format(tmp_path)})
+        )
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a pipe with a name")
 @pytest.mark.parametrize("read", [True, False])
-def test_a_pipe_holds_up_nobody(file: Path, *, read: bool) -> None:
+def test_a_named_pipe_is_refused_without_blocking(file: Path, *, read: bool) -> None:
     os.mkfifo(file)
     reader = os.open(file, os.O_RDONLY | os.O_NONBLOCK) if read else None
     with pytest.raises(
@@ -227,7 +236,7 @@ def test_a_pipe_holds_up_nobody(file: Path, *, read: bool) -> None:
         os.close(reader)
 
 
-def test_a_full_file_that_cannot_be_renamed_grows_on(
+def test_a_full_file_that_cannot_be_renamed_keeps_growing(
     file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(trails, "MOST", 300)
@@ -239,7 +248,7 @@ def test_a_full_file_that_cannot_be_renamed_grows_on(
         trail.record("")
     trail.ready()
     make_audit_log(str(file)).record("")  # after a restart
-    assert len(lines(file)) == 6
+    assert len(read_audit_log(file)) == 6
     assert caplog.text.count("is full and grows on: Permission denied") == 2
 
 
@@ -253,4 +262,4 @@ def test_a_link_leads_on_to_the_file_when_that_is_full(
     for _ in range(10):
         trail.record("")
     assert file.is_symlink()
-    assert len(lines(tmp_path / "real/trail.jsonl")) == 10
+    assert len(read_audit_log(tmp_path / "real/trail.jsonl")) == 10

@@ -1,4 +1,4 @@
-"""The audit trail has a line for every call that may change something, and no value of its arguments."""
+"""The audit log has a line for each call that may write, without argument values."""
 
 import hmac
 import json
@@ -13,7 +13,13 @@ from pydantic import Field
 
 from copier_fastmcp_engine.confirmation.gate import require_confirmation
 from copier_fastmcp_engine.declarations import create, put
-from engine.tests.engine_support.composing import NO, YES, destroy, each_era, lines
+from engine.tests.engine_support.composing import (
+    NO,
+    YES,
+    destroy,
+    each_era,
+    read_audit_log,
+)
 from engine.tests.engine_support.raw import (
     ELICITS,
     LEGACY,
@@ -28,9 +34,9 @@ from engine.tests.engine_support.targets import (
     SETTINGS,
     Name,
     Wiped,
-    built,
+    build_policy_tool,
     make_audit_log,
-    serving,
+    make_target_server,
 )
 
 pytestmark = pytest.mark.anyio
@@ -65,47 +71,52 @@ async def zz_fill(
 async def zz_pick(name: Name, ctx: Context) -> Wiped:
     """Set two, each if it may."""
     try:
-        answers = {
-            each: await require_confirmation(ctx, f"Set {each}?") for each in "ab"
-        }
+        answers = {}
+        for letter in "ab":
+            answers[letter] = await require_confirmation(ctx, f"Set {letter}?")
     except ToolError:
         if name == "x":
             raise
         answers = {}
-    DONE.extend(each for each, answer in answers.items() if answer == "confirmed")
+    for letter, answer in answers.items():
+        if answer == "confirmed":
+            DONE.append(letter)
     return Wiped(name=name)
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Where the trail is."""
+    """The path of the audit log."""
     return tmp_path / "trail.jsonl"
 
 
-def watched(file: Path, **settings: Any) -> FastMCP[Any]:
-    """A server with a trail, and a tool that nobody declared."""
+def read_values(file: Path, key: str) -> list[Any]:
+    """Return one field of each line, the oldest first."""
+    return [line[key] for line in read_audit_log(file)]
+
+
+def make_audited_server(file: Path, **settings: Any) -> FastMCP[Any]:
+    """Return a server with an audit log and an undeclared tool."""
     changed = {"audit": str(file), **settings}
-    server = serving(settings=SETTINGS.model_copy(update=changed))
+    server = make_target_server(settings=SETTINGS.model_copy(update=changed))
     server.tool(destroy)
     return server
 
 
-async def calls(
+async def call_outcomes(
     server: FastMCP[Any],
     era: str,
     tool: str,
     answer: Message | None,
     *arguments: Message,
 ) -> list[str]:
-    """What some calls of one client come to."""
-    came = []
+    """Return the outcomes of one client's calls."""
+    outcomes = []
     async with connect(server, era, answer, can=ELICITS if answer else {}) as raw:
-        for each in arguments:
-            message = await raw.receive(
-                await raw.send("tools/call", name=tool, arguments=each)
-            )
-            came.append(outcome(message))
-    return came
+        for call in arguments:
+            number = await raw.send("tools/call", name=tool, arguments=call)
+            outcomes.append(outcome(await raw.receive(number)))
+    return outcomes
 
 
 @each_era
@@ -117,53 +128,53 @@ async def test_each_call_of_a_writing_tool_has_a_line(
     if era == LEGACY:  # asks during the call
         expected = [line for line in expected if not line.startswith("asked")]
     DONE.clear()
-    await calls(watched(file), era, tool, answer, *arguments)
-    written = lines(file)
-    ends = [
-        f"{each['outcome']} {json.dumps(each['approved_by']).strip(chr(34))}"
-        for each in written
-    ]
-    assert ends == expected
-    assert {each["behavior"] for each in written} <= {BEHAVIORS.get(tool)}
-    assert len({each["arguments"] for each in written}) <= 1
+    await call_outcomes(make_audited_server(file), era, tool, answer, *arguments)
+    endings = []
+    for line in read_audit_log(file):
+        endings.append(f"{line['outcome']} {line['approved_by'] or 'null'}")
+    assert endings == expected
+    assert set(read_values(file, "behavior")) <= {BEHAVIORS.get(tool)}
+    assert len(set(read_values(file, "arguments"))) <= 1
     assert SECRET not in file.read_text()
 
 
 async def test_a_tool_that_calls_another_leaves_a_line_for_each(file: Path) -> None:
-    await calls(watched(file), LEGACY, "wipe_each", YES, {"names": ["a", "b"]})
-    written = [
-        (each["tool"], each["outcome"], each["approved_by"]) for each in lines(file)
-    ]
-    wiped = ("wipe", "applied", "person")
-    assert written == [wiped, wiped, ("wipe_each", "applied", None)]
+    await call_outcomes(
+        make_audited_server(file), LEGACY, "wipe_each", YES, {"names": ["a", "b"]}
+    )
+    assert read_values(file, "tool") == ["wipe", "wipe", "wipe_each"]
+    assert read_values(file, "outcome") == ["applied", "applied", "applied"]
+    assert read_values(file, "approved_by") == ["person", "person", None]
 
 
-async def test_a_caller_is_known_by_the_token_and_a_session_by_a_digest(
+async def test_a_caller_is_logged_by_subject_or_session_digest(
     file: Path,
 ) -> None:
     note = {"title": "a", "content": "b"}
     with user("ann"):
-        await calls(watched(file), MODERN, "create_note", None, note)
+        await call_outcomes(
+            make_audited_server(file), MODERN, "create_note", None, note
+        )
     for era in (LEGACY, MODERN):
-        await calls(watched(file), era, "create_note", None, note)
-    ann, session, nobody = (each["caller"] for each in lines(file))
+        await call_outcomes(make_audited_server(file), era, "create_note", None, note)
+    ann, session, nobody = read_values(file, "caller")
     assert ann["subject"] == "ann"
     assert len(session["session"]) == 16
     assert nobody == {}
 
 
-def test_the_arguments_can_be_proven_with_the_key_and_not_be_found_without(
+def test_only_the_key_reproduces_the_digest_of_the_arguments(
     file: Path,
 ) -> None:
     key, arguments = "k" * 32, {"note_id": 7, "a": "ä"}
     for keys in ([key, "old" * 11], [], []):
         trail = make_audit_log(str(file), keys)
         trail.record(trail.seal(arguments), outcome="applied")
-    known, *unknown = (each["arguments"] for each in lines(file))
+    keyed, *unkeyed = read_values(file, "arguments")
     seal = hmac.digest(key.encode(), b"audit trail", "sha256")
     text = json.dumps(arguments, sort_keys=True).encode()
-    assert known == hmac.digest(seal, text, "sha256").hex()
-    assert len({known, *unknown}) == 3
+    assert keyed == hmac.digest(seal, text, "sha256").hex()
+    assert len({keyed, *unkeyed}) == 3
 
 
 @each_era
@@ -172,18 +183,20 @@ def test_the_arguments_can_be_proven_with_the_key_and_not_be_found_without(
     [(100, ["None", "applied"]), (254, ["error"])],
     ids=["flat", "deep"],
 )
-async def test_what_cannot_be_sealed_is_not_done(
+async def test_a_call_whose_arguments_cannot_be_sealed_does_not_run(
     file: Path, era: str, depth: int, expected: list[str]
 ) -> None:
-    server = watched(file, state_keys=["k" * 32])
-    server.add_tool(built(zz_fill))
+    server = make_audited_server(file, state_keys=["k" * 32])
+    server.add_tool(build_policy_tool(zz_fill))
     data = {"a": json.loads("[" * depth + "]" * depth)}
     DONE.clear()
-    came = await calls(server, era, "zz_fill", None, {"data": data})
-    assert came + [each["outcome"] for each in lines(file)] == expected
+    outcomes = await call_outcomes(server, era, "zz_fill", None, {"data": data})
+    assert outcomes + read_values(file, "outcome") == expected
     assert len(DONE) == len(expected) - 1
-    seals = {make_audit_log("", ["k" * 32]).seal({"data": data})} if DONE else set()
-    assert {each["arguments"] for each in lines(file)} == seals
+    seals = []
+    if DONE:
+        seals.append(make_audit_log("", ["k" * 32]).seal({"data": data}))
+    assert read_values(file, "arguments") == seals
 
 
 @each_era
@@ -197,41 +210,47 @@ async def test_what_cannot_be_sealed_is_not_done(
     ],
     ids=["a", "b", "both", "none"],
 )
-async def test_a_body_that_came_back_is_applied_whatever_it_was_answered(
+async def test_a_body_that_returned_is_logged_as_applied(
     file: Path, era: str, answers: list[Message], expected: list[str]
 ) -> None:
-    server = watched(file)
-    server.add_tool(built(zz_pick))
+    server = make_audited_server(file)
+    server.add_tool(build_policy_tool(zz_pick))
     DONE.clear()
     async with connect(server, era, *answers) as raw:
-        await raw.receive(
-            await raw.send("tools/call", name="zz_pick", arguments={"name": "x"})
-        )
+        number = await raw.send("tools/call", name="zz_pick", arguments={"name": "x"})
+        await raw.receive(number)
     assert expected == DONE
-    *asked, last = [(each["outcome"], each["approved_by"]) for each in lines(file)]
-    assert last == ("applied", "person" if expected else None)
-    assert set(asked) == ({("asked", None)} if era == MODERN else set())
+    *questions, last = read_audit_log(file)
+    assert last["outcome"] == "applied"
+    assert last["approved_by"] == ("person" if expected else None)
+    assert bool(questions) == (era == MODERN)
+    for line in questions:
+        assert line["outcome"] == "asked"
+        assert line["approved_by"] is None
 
 
 @pytest.mark.parametrize(
     ("name", "expected"), [("x", "refused"), ("all the same", "applied")]
 )
-async def test_a_body_whose_question_nobody_could_be_asked(
+async def test_a_body_that_cannot_ask_is_logged_by_its_result(
     file: Path, name: str, expected: str
 ) -> None:
-    server = watched(file)
-    server.add_tool(built(zz_pick))
-    await calls(server, LEGACY, "zz_pick", None, {"name": name})
-    assert [each["outcome"] for each in lines(file)] == [expected]
+    server = make_audited_server(file)
+    server.add_tool(build_policy_tool(zz_pick))
+    await call_outcomes(server, LEGACY, "zz_pick", None, {"name": name})
+    assert read_values(file, "outcome") == [expected]
 
 
-async def test_nothing_more_is_changed_while_it_cannot_be_written(file: Path) -> None:
-    server, note = watched(file), {"title": "a", "content": "b"}
+async def test_writes_are_refused_while_the_log_cannot_be_written(file: Path) -> None:
+    server = make_audited_server(file)
+    note = {"title": "a", "content": "b"}
     file.unlink()
     file.mkdir()
-    came = await calls(server, MODERN, "create_note", None, note, note, note)
-    assert came == ["None", "error", "error"]  # the first was on its way
-    assert await calls(server, MODERN, "search_notes", None, {}) == ["None"]
+    outcomes = await call_outcomes(
+        server, MODERN, "create_note", None, note, note, note
+    )
+    assert outcomes == ["None", "error", "error"]  # the first passed the check before
+    assert await call_outcomes(server, MODERN, "search_notes", None, {}) == ["None"]
     transport = httpx2.ASGITransport(server.http_app())
     async with httpx2.AsyncClient(
         transport=transport, base_url="http://localhost"
@@ -239,5 +258,5 @@ async def test_nothing_more_is_changed_while_it_cannot_be_written(file: Path) ->
         assert (await client.get("/health")).status_code == 503
         file.rmdir()
         assert (await client.get("/health")).json() == {"status": "ok"}
-    await calls(server, MODERN, "create_note", None, note)
-    assert [each["outcome"] for each in lines(file)] == ["applied", "applied"]
+    await call_outcomes(server, MODERN, "create_note", None, note)
+    assert read_values(file, "outcome") == ["applied", "applied"]

@@ -18,7 +18,7 @@ from engine.tests.engine_support.raw import LEGACY, MODERN
 from engine.tests.engine_support.targets import SETTINGS
 
 NUMBERS = range(1, 61)
-# What the persons answer in turn, and what their calls come to.
+# The users' answers in turn, and the outcomes of their calls.
 ANSWERS: list[ElicitResult[dict[str, bool]]] = [
     ElicitResult(action="accept", content={"confirm": True}),
     ElicitResult(action="accept", content={"confirm": False}),
@@ -36,25 +36,24 @@ def _no_log() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-async def person(message: str, *rest: object) -> ElicitResult[dict[str, bool]]:
+async def answer_by_number(message: str, *_: object) -> ElicitResult[dict[str, bool]]:
     """Answer by the number in the question, some sooner than others."""
     number = int(message.split("note_id: ")[1])
     await asyncio.sleep(number % 7 / 100)
     return ANSWERS[number % 4]
 
 
-async def crowd(server: FastMCP[Any], era: str) -> int:
-    """Ask them all; how many objects Python keeps afterwards."""
-    async with Client(server, mode=era, elicitation_handler=person) as client:
+async def ask_crowd(server: FastMCP[Any], era: str) -> int:
+    """Ask every question at once; return how many objects Python keeps afterwards."""
+    async with Client(server, mode=era, elicitation_handler=answer_by_number) as client:
         calls = [
             client.call_tool("send_note", {"note_id": number}) for number in NUMBERS
         ]
         results = await asyncio.gather(*calls)
-    contents = [result.structured_content or {} for result in results]
-    assert [content["outcome"] for content in contents] == [
-        OUTCOMES[n % 4] for n in NUMBERS
-    ]
-    assert sorted(STORE.sent) == [n for n in NUMBERS if n % 4 == 0]
+    for number, result in zip(NUMBERS, results, strict=True):
+        content = result.structured_content or {}
+        assert content["outcome"] == OUTCOMES[number % 4]
+    assert sorted(STORE.sent) == [number for number in NUMBERS if number % 4 == 0]
     STORE.sent.clear()
     store: Any = guard_of(server).gate.store
     assert await store.keys(collection=COLLECTION) == []
@@ -66,8 +65,7 @@ async def crowd(server: FastMCP[Any], era: str) -> int:
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
 async def test_each_call_gets_its_own_answer(era: str) -> None:
     server = create_server(SETTINGS)
-    await crowd(server, era)
-    before = await crowd(server, era)
-    assert await crowd(server, era) - before < len(
-        NUMBERS
-    )  # fewer objects than one a question
+    await ask_crowd(server, era)
+    before = await ask_crowd(server, era)
+    after = await ask_crowd(server, era)
+    assert after - before < len(NUMBERS)  # less than one object for each question

@@ -21,7 +21,7 @@ from engine.tests.engine_support.targets import SETTINGS
 SECRET = 4711
 ANSWERS = {"accept": "confirmed", "decline": "declined", "cancel": "cancelled"}
 KEYS = ("event", "tool", "era", "way", "outcome", "approved_by", "ms")
-# era, way and outcome of each decision below, in order
+# Era, channel and outcome of each decision below, in order
 EXPECTED = [
     *(("handshake", "elicitation", outcome) for outcome in ANSWERS.values()),
     ("handshake", "two_step", "preview"),
@@ -38,15 +38,15 @@ EXPECTED = [
 ]
 
 
-def approver(way: str, outcome: str) -> str | None:
-    """Who agreed, as far as the way shows."""
+def approver(channel: str, outcome: str) -> str | None:
+    """Return who agreed, as far as the channel shows."""
     if outcome != "confirmed":
         return None
-    return "client" if way == "two_step" else "person"
+    return "client" if channel == "two_step" else "person"
 
 
 async def decide() -> None:
-    """Every answer that a person can give, and the two steps without one, in both eras."""
+    """Give each possible answer, and take the two steps without one, in both eras."""
     server = create_server(SETTINGS)
     for era in (LEGACY, MODERN):
         for answer in (*ANSWERS, None):
@@ -73,46 +73,62 @@ async def test_each_decision_is_logged_traced_and_counted_without_values(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging.getLogger("fastmcp"), "propagate", True)
-    spans, reader, provider = (
-        InMemorySpanExporter(),
-        InMemoryMetricReader(),
-        TracerProvider(),
-    )
+    spans = InMemorySpanExporter()
+    reader = InMemoryMetricReader()
+    provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
     trace.set_tracer_provider(provider)
     metrics.set_meter_provider(MeterProvider([reader]))
     with caplog.at_level("INFO"):
         await decide()
-    ours = {each.levelname for each in caplog.records if each.name.startswith(PACKAGE)}
-    assert ours == {"INFO"}
+    check_lines(caplog)
+    check_spans(spans)
+    check_metrics(reader)
+
+
+def check_lines(caplog: pytest.LogCaptureFixture) -> None:
+    """Compare the log lines with the decisions."""
     assert str(SECRET) not in caplog.text
-    texts = [record.getMessage() for record in caplog.records]
-    lines = [json.loads(text) for text in texts if '"event": "confirmation"' in text]
-    assert {tuple(line) for line in lines} == {KEYS}
-    assert [(line["era"], line["way"], line["outcome"]) for line in lines] == EXPECTED
-    assert [line["approved_by"] for line in lines] == [
-        approver(*each[1:]) for each in EXPECTED
-    ]
-    decided = [
-        span
-        for span in spans.get_finished_spans()
-        if "mcp.confirmation.way" in (span.attributes or {})
-    ]
-    keys = [f"mcp.confirmation.{name}" for name in ("way", "outcome", "approved_by")]
-    attributes = [
-        tuple((span.attributes or {}).get(key) for key in keys) for span in decided
-    ]
-    assert attributes == [(*each[1:], approver(*each[1:])) for each in EXPECTED]
-    bad = [span.attributes for span in decided if not span.status.is_ok]
-    assert {(each or {})["mcp.confirmation.outcome"] for each in bad} == {"refused"}
-    counted = reader.get_metrics_data()
-    assert counted is not None
-    points = [
-        ((point.attributes or {})["way"], getattr(point, "value", None))
-        for resource in counted.resource_metrics
-        for scope in resource.scope_metrics
-        for metric in scope.metrics
-        if metric.name == "mcp.confirmation.fallbacks"
-        for point in metric.data.data_points
-    ]
-    assert points == [("two_step", 6)]
+    lines = []
+    for record in caplog.records:
+        if record.name.startswith(PACKAGE):
+            assert record.levelname == "INFO"
+        text = record.getMessage()
+        if '"event": "confirmation"' in text:
+            assert record.name.startswith(PACKAGE)
+            lines.append(json.loads(text))
+    for line, (era, channel, outcome) in zip(lines, EXPECTED, strict=True):
+        assert tuple(line) == KEYS
+        assert (line["era"], line["way"], line["outcome"]) == (era, channel, outcome)
+        assert line["approved_by"] == approver(channel, outcome)
+
+
+def check_spans(exporter: InMemorySpanExporter) -> None:
+    """Compare the spans with the decisions; only a refusal is an error."""
+    decisions = []
+    for span in exporter.get_finished_spans():
+        attributes = span.attributes or {}
+        if "mcp.confirmation.way" not in attributes:
+            continue
+        channel = str(attributes["mcp.confirmation.way"])
+        outcome = str(attributes["mcp.confirmation.outcome"])
+        decisions.append((channel, outcome))
+        approved_by = attributes.get("mcp.confirmation.approved_by")
+        assert approved_by == approver(channel, outcome)
+        assert span.status.is_ok == (outcome != "refused")
+    assert decisions == [(channel, outcome) for _, channel, outcome in EXPECTED]
+
+
+def check_metrics(reader: InMemoryMetricReader) -> None:
+    """Compare the count of fallbacks with the decisions."""
+    data = reader.get_metrics_data()
+    assert data is not None
+    points: list[Any] = []
+    for resource in data.resource_metrics:
+        for scope in resource.scope_metrics:
+            for metric in scope.metrics:
+                if metric.name == "mcp.confirmation.fallbacks":
+                    points.extend(metric.data.data_points)
+    (point,) = points
+    assert (point.attributes or {})["way"] == "two_step"
+    assert getattr(point, "value", None) == 6

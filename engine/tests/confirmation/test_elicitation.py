@@ -14,7 +14,7 @@ from copier_fastmcp_engine.confirmation.pending import COLLECTION
 from copier_fastmcp_engine.guard import guard_of
 from engine.tests.engine_support.calls import METHOD_NOT_FOUND, call, message_of
 from engine.tests.engine_support.raw import connect
-from engine.tests.engine_support.targets import serving
+from engine.tests.engine_support.targets import make_target_server
 
 IMAGE = wire.ImageContent(type="image", data="", mime_type="image/png")
 
@@ -31,7 +31,7 @@ async def test_a_question_belongs_to_the_request_that_is_asked_for() -> None:
     session = SimpleNamespace(send_request=send_request)
     ctx: Any = SimpleNamespace(request_id="7", session=session)
     form = wire.ElicitRequestFormParams(message="Sure?", requested_schema=FORM_SCHEMA)
-    answer = await elicit(ctx, guard_of(serving()).gate, form, 10)
+    answer = await elicit(ctx, guard_of(make_target_server()).gate, form, 10)
     assert answer is not None
     assert answer.action == "decline"
     assert sent == ["7"]
@@ -42,7 +42,7 @@ async def test_a_question_belongs_to_the_request_that_is_asked_for() -> None:
 async def test_a_call_that_is_not_approved_keeps_its_preview(
     action: str, era: str
 ) -> None:
-    async with connect(serving(), era, {"action": action}) as raw:
+    async with connect(make_target_server(), era, {"action": action}) as raw:
         response = await message_of(raw, "wipe", name="a")
     content = response["result"]["structuredContent"]
     assert content["confirmed"] is False
@@ -55,7 +55,7 @@ async def test_a_call_that_is_not_approved_keeps_its_preview(
 async def test_that_a_client_cannot_be_asked_is_remembered_longer_than_a_question() -> (
     None
 ):
-    server = serving()
+    server = make_target_server()
     gate = guard_of(server).gate
     store: Any = gate.store
     async with connect(server, "legacy", METHOD_NOT_FOUND) as raw:
@@ -78,9 +78,9 @@ async def test_that_a_client_cannot_be_asked_is_remembered_longer_than_a_questio
     ],
     ids=["text", "no-content", "no-text"],
 )
-def test_a_question_that_nobody_takes_over_says_what_it_is(
+def test_an_unhandled_question_has_a_readable_text(
     instead: ToolResult, text: str
 ) -> None:
-    asked = Asked(instead)
-    assert str(asked) == text
-    assert asked.log_level == logging.DEBUG
+    question = Asked(instead)
+    assert str(question) == text
+    assert question.log_level == logging.DEBUG

@@ -1,4 +1,4 @@
-"""A client that shows forms: only an accepted form with the boolean true applies, and what it shows is asked."""
+"""A client that supports forms: only an accepted form with the boolean true applies the call."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from engine.tests.engine_support.notes.server import (
     notes_settings,
 )
 from engine.tests.engine_support.raw import Message, connect
-from engine.tests.engine_support.targets import DONE, serving
+from engine.tests.engine_support.targets import DONE, make_target_server
 
 pytestmark = pytest.mark.anyio
 # What a client answers, and what its call comes to: with the handshake, and in the newest era. A client that declared
@@ -48,7 +48,7 @@ ANSWERS: dict[str, tuple[Message | None, str, str]] = {
 
 def server_of(asking: Asking, seconds: float = 600) -> Any:
     """Return a server under a policy that asks."""
-    return serving(seconds, settings=notes_settings(asking.policy))
+    return make_target_server(seconds, settings=notes_settings(asking.policy))
 
 
 @pytest.mark.parametrize("mounted", [False, True], ids=["alone", "mounted"])
@@ -57,7 +57,7 @@ async def test_only_an_accepted_form_with_true_applies(
     name: str, era: str, mounted: bool
 ) -> None:
     answer, handshake, newest = ANSWERS[name]
-    server = serving(0.2 if name == "silence" else 600)
+    server = make_target_server(0.2 if name == "silence" else 600)
     parent: Any = server
     if mounted:
         parent = FastMCP("parent")
@@ -66,21 +66,23 @@ async def test_only_an_accepted_form_with_true_applies(
     async with connect(parent, era, answer) as raw:
         outcome = await call(raw, "wipe", name=wiped)
     assert outcome == (handshake if era == "legacy" else newest)
-    shown = f"a\ufffd[2J{'b' * 100}"
-    in_question = f"{shown[:79]}… (105 characters)"
+    visible_name = f"a\ufffd[2J{'b' * 100}"
+    in_question = f"{visible_name[:79]}… (105 characters)"
     assert raw.questions == [
         f"{server.name} asks: Wipe {in_question} of us?\n"
-        f"name: {shown}\ndone: []\nby⏎: \ufffd\ufffd{shown}"
+        f"name: {visible_name}\ndone: []\nby⏎: \ufffd\ufffd{visible_name}"
     ]
     assert ([wiped] if name == "accepts" else []) == DONE
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_so_it_is_where_a_second_call_asks(name: str, era: str) -> None:
+async def test_only_true_applies_where_the_policy_previews_first(
+    name: str, era: str
+) -> None:
     """Where the policy previews first, a call with `confirm` asks; `confirm` then makes no preview."""
     answer, handshake, newest = ANSWERS[name]
     settings = notes_settings(PREVIEW_FIRST)
-    server = serving(0.2 if name == "silence" else 600, settings=settings)
+    server = make_target_server(0.2 if name == "silence" else 600, settings=settings)
     async with connect(server, era, answer) as raw:
         outcome = await call(raw, "wipe", name="a", confirm=True)
     expected = handshake if era == "legacy" else newest
@@ -89,10 +91,10 @@ async def test_so_it_is_where_a_second_call_asks(name: str, era: str) -> None:
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_so_it_is_where_others_are_refused(name: str, era: str) -> None:
+async def test_only_true_applies_where_the_policy_refuses(name: str, era: str) -> None:
     answer, handshake, newest = ANSWERS[name]
     settings = notes_settings(REFUSE)
-    server = serving(0.2 if name == "silence" else 600, settings=settings)
+    server = make_target_server(0.2 if name == "silence" else 600, settings=settings)
     async with connect(server, era, answer) as raw:
         outcome = await call(raw, "wipe", name="a")
     expected = handshake if era == "legacy" else newest
@@ -126,7 +128,7 @@ async def test_the_first_call_asks_unless_the_policy_previews_first(
     ],
     ids=["invalid-field", "invalid-model", "preview-refuses"],
 )
-async def test_nobody_is_asked_about_what_cannot_be_done(
+async def test_an_invalid_call_asks_no_question(
     tool: str, arguments: Message, asking: Asking, era: str
 ) -> None:
     async with connect(server_of(asking), era, ACCEPT) as raw:
@@ -190,7 +192,7 @@ async def test_the_same_nested_call_is_asked_for_each_time(asking: Asking) -> No
     assert DONE == ["a", "a"]
 
 
-async def test_after_a_part_was_applied_the_rest_is_refused(asking: Asking) -> None:
+async def test_the_rest_is_refused_after_a_partial_result(asking: Asking) -> None:
     """In the newest era a question for the rest would run the body, and the part that was applied, again."""
     async with connect(server_of(asking), "2026-07-28", ACCEPT) as raw:
         assert await call(raw, "wipe_each", names=["a", "a"]) == "error"
@@ -198,7 +200,7 @@ async def test_after_a_part_was_applied_the_rest_is_refused(asking: Asking) -> N
 
 
 async def test_a_client_that_does_not_know_forms_is_not_asked_again() -> None:
-    async with connect(serving(), "legacy", METHOD_NOT_FOUND, ACCEPT) as raw:
+    async with connect(make_target_server(), "legacy", METHOD_NOT_FOUND, ACCEPT) as raw:
         assert await call(raw, "wipe", name="a") == "preview"
         assert await call(raw, "wipe", name="b") == "preview"
     assert len(raw.questions) == 1
@@ -206,7 +208,7 @@ async def test_a_client_that_does_not_know_forms_is_not_asked_again() -> None:
 
 
 async def test_a_client_that_failed_once_is_asked_again() -> None:
-    async with connect(serving(), "legacy", CLIENT_ERROR, DECLINE) as raw:
+    async with connect(make_target_server(), "legacy", CLIENT_ERROR, DECLINE) as raw:
         assert await call(raw, "wipe", name="a") == "preview"
         assert await call(raw, "wipe", name="a", confirm=True) == "declined"
         assert await call(raw, "wipe", name="a", confirm=True) == "declined"
@@ -255,5 +257,5 @@ async def test_nothing_is_applied_when_one_side_leaves_while_asked(
 
 
 async def test_a_cancelled_form_is_no_decline(era: str) -> None:
-    async with connect(serving(), era, CANCEL) as raw:
+    async with connect(make_target_server(), era, CANCEL) as raw:
         assert await call(raw, "wipe", name="a") == "cancelled"

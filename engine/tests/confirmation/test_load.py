@@ -11,14 +11,14 @@ from copier_fastmcp_engine.confirmation.pending import PendingStore
 from engine.tests.engine_support.calls import CANNOT_ASK, call
 from engine.tests.engine_support.notes.server import TWO_STEP
 from engine.tests.engine_support.raw import MODERN, connect
-from engine.tests.engine_support.targets import DONE, make_audit_log, serving
+from engine.tests.engine_support.targets import DONE, make_audit_log, make_target_server
 
 pytestmark = [pytest.mark.anyio, pytest.mark.nightly]
 MANY = 100_000
 
 
 @pytest.mark.parametrize("characters", [0, 2_000])
-async def test_the_budget_is_what_python_really_takes(
+async def test_entries_stay_within_the_memory_budget(
     characters: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A tenth of the budget and of the entries: Python is much slower while its memory is traced."""
@@ -43,23 +43,22 @@ async def fill(store: PendingStore, count: int, characters: int) -> None:
         await store.put(f"preview-{number:064}", entry)
 
 
-async def test_a_hundred_thousand_entries() -> None:
+async def test_of_many_entries_the_newest_are_kept() -> None:
     store = PendingStore(TWO_STEP, "memory", 600, make_audit_log())
     start = time.process_time()
     await fill(store, MANY, 0)
-    each = (time.process_time() - start) / MANY
+    seconds = (time.process_time() - start) / MANY
     names = [f"preview-{number:064}" for number in range(0, MANY, 1000)]
-    kept = [name for name in names if await store.get(name)]
-    print(
-        f"{MANY:,} entries: {each * 1e6:.0f} us each, about {len(kept) * 1000:,} kept"
-    )
-    assert each < 0.005
-    assert names[-1] in kept
-    assert names[0] not in kept
+    stored = [name for name in names if await store.get(name)]
+    count = len(stored) * 1000
+    print(f"{MANY:,} entries: {seconds * 1e6:.0f} us each, about {count:,} kept")
+    assert seconds < 0.005
+    assert names[-1] in stored
+    assert names[0] not in stored
 
 
 async def test_a_server_with_many_pending_confirmations_applies_the_newest() -> None:
-    async with connect(serving(), MODERN, can=CANNOT_ASK) as raw:
+    async with connect(make_target_server(), MODERN, can=CANNOT_ASK) as raw:
         start = time.perf_counter()
         for number in range(2_000):
             assert await call(raw, "wipe", name=str(number)) == "preview"

@@ -15,7 +15,7 @@ from copier_fastmcp_engine.guard import guard_of
 from engine.tests.engine_support.calls import ACCEPT, CANNOT_ASK, call, message_of
 from engine.tests.engine_support.notes.server import TWO_STEP, notes_settings
 from engine.tests.engine_support.raw import ELICITS, Raw, connect
-from engine.tests.engine_support.targets import DONE, Name, serving
+from engine.tests.engine_support.targets import DONE, Name, make_target_server
 
 PROGRAM = shutil.which("redis-server")
 pytestmark = [
@@ -48,7 +48,7 @@ async def client_of(
     """A client of a server that keeps its confirmations in that Redis."""
     pytest.importorskip("redis")
     settings = notes_settings(TWO_STEP, state=f"redis://127.0.0.1:{port}/0")
-    server: FastMCP[Any] = serving(600, *functions, settings=settings)
+    server: FastMCP[Any] = make_target_server(600, *functions, settings=settings)
     async with connect(server, era, ACCEPT, can=can) as raw:
         yield raw
     store: Any = guard_of(server).gate.store
@@ -78,12 +78,12 @@ async def test_between_a_question_and_its_answer_nothing_is_applied(
     async with client_of(port, "2026-07-28", can=ELICITS) as raw:
         with redis_on(port, tmp_path):
             raw.answers = [None]
-            asked = await message_of(raw, "wipe", name="a")
+            question = await message_of(raw, "wipe", name="a")
         number = await raw.send(
             "tools/call",
             name="wipe",
             arguments={"name": "a"},
-            requestState=asked["result"]["requestState"],
+            requestState=question["result"]["requestState"],
             inputResponses={"confirmation": ACCEPT},
         )
         message = await raw.receive(number)
@@ -91,7 +91,7 @@ async def test_between_a_question_and_its_answer_nothing_is_applied(
     assert DONE == []
 
 
-async def test_while_the_body_runs_its_result_is_told_and_it_runs_once(
+async def test_a_store_lost_during_the_body_returns_its_result_once(
     port: int, era: str, tmp_path: Path
 ) -> None:
     stop: list[Any] = []

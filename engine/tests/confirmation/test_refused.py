@@ -13,7 +13,7 @@ from engine.tests.engine_support.calls import (
 )
 from engine.tests.engine_support.notes.server import PAGE, REFUSE, notes_settings
 from engine.tests.engine_support.raw import Message, connect
-from engine.tests.engine_support.targets import DONE, serving
+from engine.tests.engine_support.targets import DONE, make_target_server
 
 pytestmark = pytest.mark.anyio
 LINKS_ALONE: Message = {"elicitation": {"url": {}}}
@@ -43,7 +43,7 @@ def policy(request: pytest.FixtureRequest) -> Policy:
 async def test_no_sequence_of_calls_applies(
     tool: str, calls: list[Message], policy: Policy, era: str
 ) -> None:
-    server = serving(settings=notes_settings(policy))
+    server = make_target_server(settings=notes_settings(policy))
     async with connect(server, era, can=CANNOT_ASK) as raw:
         assert set(await outcomes_of(raw, tool, calls)) == {"error"}
         assert set(await call_at_once(raw, 3, tool, **CONFIRM)) == {"error"}
@@ -51,7 +51,7 @@ async def test_no_sequence_of_calls_applies(
 
 
 async def test_a_client_that_shows_links_alone_is_refused(era: str) -> None:
-    server = serving(settings=notes_settings(REFUSE))
+    server = make_target_server(settings=notes_settings(REFUSE))
     async with connect(server, era, can=LINKS_ALONE) as raw:
         assert await call(raw, "wipe", name="a") == "error"
     assert raw.questions == []
@@ -61,7 +61,7 @@ async def test_a_client_that_shows_links_alone_is_refused(era: str) -> None:
 async def test_a_tool_that_is_called_by_another_is_refused(
     policy: Policy, era: str
 ) -> None:
-    server = serving(settings=notes_settings(policy))
+    server = make_target_server(settings=notes_settings(policy))
     async with connect(server, era, can=CANNOT_ASK) as raw:
         assert await call(raw, "wipe_each", names=["a"]) == "error"
         assert await call(raw, "wipe_each", names=[]) == "error"
@@ -72,7 +72,7 @@ async def test_a_tool_that_is_called_by_another_is_refused(
 async def test_a_client_that_fails_to_show_a_form_is_refused(
     answer: Message, policy: Policy
 ) -> None:
-    server = serving(settings=notes_settings(policy))
+    server = make_target_server(settings=notes_settings(policy))
     async with connect(server, "legacy", answer) as raw:
         assert await outcomes_of(raw, "wipe", [WIPE, CONFIRM]) == ["error", "error"]
     assert DONE == []

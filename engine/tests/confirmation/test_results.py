@@ -1,4 +1,4 @@
-"""What an approved tool answers with, of whatever kind it is: told beside the envelope, which its schema describes."""
+"""The result of an approved tool, of each kind that FastMCP accepts: it is returned with the envelope."""
 
 import base64
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -15,7 +15,13 @@ from pydantic import BaseModel, Field
 from copier_fastmcp_engine.declarations import delete
 from engine.tests.engine_support.notes.server import create_server
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, outcome
-from engine.tests.engine_support.targets import DONE, SETTINGS, built, declare, serving
+from engine.tests.engine_support.targets import (
+    DONE,
+    SETTINGS,
+    build_policy_tool,
+    declare,
+    make_target_server,
+)
 
 YES: Message = {"action": "accept", "content": {"confirm": True}}
 BYTES = b"\x89\xff"
@@ -29,92 +35,92 @@ class Renamed(BaseModel):
 
 
 async def model() -> Renamed:
-    """Answer a model."""
+    """Return a model."""
     return Renamed()
 
 
 async def image() -> Image:
-    """Answer an image."""
+    """Return an image."""
     return Image(data=BYTES, format="png")
 
 
 async def maybe_image() -> Image | None:
-    """Answer an image that may not be there."""
+    """Return an image that may not be there."""
     return None
 
 
 async def audio() -> Audio:
-    """Answer a sound."""
+    """Return a sound."""
     return Audio(data=BYTES, format="wav")
 
 
 async def file() -> File:
-    """Answer a file."""
+    """Return a file."""
     return File(data=BYTES, format="pdf", name="a")
 
 
 async def raw() -> bytes:
-    """Answer bytes."""
+    """Return bytes."""
     return BYTES
 
 
 async def several() -> list[str | Image]:
-    """Answer several blocks."""
+    """Return several blocks."""
     return ["first", Image(data=BYTES, format="png")]
 
 
-async def whatever() -> list:  # type: ignore[type-arg]
-    """Answer a list of whatever."""
+async def untyped_list() -> list:  # type: ignore[type-arg]
+    """Return a list without a type."""
     return [Image(data=BYTES, format="png")]
 
 
-async def whole() -> ToolResult:
-    """Answer a whole result."""
+async def tool_result() -> ToolResult:
+    """Return a FastMCP result."""
     return ToolResult("told", {"a": 1}, {"mine": 1})
 
 
-async def of_the_protocol() -> CallToolResult:
-    """Answer as the protocol has it."""
+async def call_tool_result() -> CallToolResult:
+    """Return a result of the protocol."""
     return CallToolResult(content=[TextContent(type="text", text="told")])
 
 
 async def nothing() -> None:
-    """Answer nothing."""
+    """Return nothing."""
 
 
 async def text() -> str:
-    """Answer a text."""
+    """Return a text."""
     return "told"
 
 
 async def number() -> int:
-    """Answer a number."""
+    """Return a number."""
     return 7
 
 
-async def unsaid():  # type: ignore[no-untyped-def]
-    """Answer what its author did not say."""
+async def unannotated():  # type: ignore[no-untyped-def]
+    """Return a mapping without an annotation."""
     return {"a": 1}
 
 
-async def odd() -> dict[str, Any]:
-    """Answer what JSON has no form for."""
+async def not_json() -> dict[str, Any]:
+    """Return a value that JSON cannot represent."""
     return {"a": object()}
 
 
-async def each() -> AsyncIterator[int]:
-    """Answer one after the other."""
+async def generate_async() -> AsyncIterator[int]:
+    """Yield numbers from a coroutine."""
     yield 1
     yield 2
 
 
-def plainly() -> Iterator[int]:
-    """Do the same without waiting."""
+def generate() -> Iterator[int]:
+    """Yield numbers from a function."""
     yield 1
     yield 2
 
 
-# What it answers in the envelope, and the kinds of its content after the line that says what was done.
+# The result in the envelope, and the types of the content blocks after the line that names the outcome.
 KINDS: dict[str, tuple[Callable[..., object], object, list[str]]] = {
     "model": (model, {"from_": "x"}, []),
     "image": (image, None, ["image"]),
@@ -123,83 +129,91 @@ KINDS: dict[str, tuple[Callable[..., object], object, list[str]]] = {
     "file": (file, None, ["resource"]),
     "bytes": (raw, None, []),
     "several": (several, None, ["image"]),
-    "list": (whatever, None, ["image"]),
-    "whole": (whole, {"a": 1}, []),
-    "of-the-protocol": (of_the_protocol, None, []),
+    "untyped-list": (untyped_list, None, ["image"]),
+    "tool-result": (tool_result, {"a": 1}, []),
+    "call-tool-result": (call_tool_result, None, []),
     "nothing": (nothing, None, []),
     "text": (text, "told", []),
     "number": (number, 7, []),
-    "unsaid": (unsaid, {"a": 1}, []),
-    "odd": (odd, None, []),
-    "each": (each, None, []),
-    "plainly": (plainly, None, []),
+    "unannotated": (unannotated, {"a": 1}, []),
+    "not-json": (not_json, None, []),
+    "async-generator": (generate_async, None, []),
+    "generator": (generate, None, []),
 }
 TOLD = {
     "bytes": DATA,
     "several": "first",
-    "whole": "told",
-    "of-the-protocol": "told",
+    "tool-result": "told",
+    "call-tool-result": "told",
     "text": "told",
     "number": "7",
-    "each": "[1,2]",
-    "plainly": "[1,2]",
+    "async-generator": "[1,2]",
+    "generator": "[1,2]",
 }
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [LEGACY, MODERN])]
 
 
-async def agreed(server: FastMCP, era: str, tool: str) -> tuple[Message, Message]:
-    """The definition of a tool, and what a call comes to when the person agrees."""
+async def call_and_approve(
+    server: FastMCP, era: str, tool: str
+) -> tuple[Message, Message]:
+    """Return the definition of a tool, and the response to a call that the user approves."""
     async with connect(server, era, YES) as client:
-        listed = (await client.receive(await client.send("tools/list")))["result"][
-            "tools"
-        ]
+        number = await client.send("tools/list")
+        listing = await client.receive(number)
         number = await client.send("tools/call", name=tool, arguments={})
         message = await client.receive(number)
-    (seen,) = [each for each in listed if each["name"] == tool]
-    return seen, message
+    definitions = {}
+    for definition in listing["result"]["tools"]:
+        definitions[definition["name"]] = definition
+    return definitions[tool], message
 
 
-@pytest.mark.parametrize("ours", [True, False], ids=["ours", "foreign"])
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "foreign"])
 @pytest.mark.parametrize("kind", KINDS)
-async def test_it_is_told_beside_the_envelope(kind: str, ours: bool, era: str) -> None:
+async def test_the_result_is_returned_with_the_envelope(
+    kind: str, declared: bool, era: str
+) -> None:
     function, result, blocks = KINDS[kind]
-    server, child = create_server(SETTINGS), FastMCP("child")
-    if ours:
+    server = create_server(SETTINGS)
+    if declared:
         function = delete(title="Answer")(function)
-        server.add_tool(built(function))
+        server.add_tool(build_policy_tool(function))
     else:
+        child = FastMCP("child")
         child.tool(function)
         server.mount(child)
         declare(server, function.__name__, "delete")
     try:
-        seen, message = await agreed(server, era, function.__name__)
+        definition, message = await call_and_approve(server, era, function.__name__)
     finally:
         vars(function).pop("__declaration__", None)
-    if kind == "odd" and not ours:
+    if kind == "not-json" and not declared:
         assert outcome(message) == "error"
         return
     answer = message["result"]
     assert outcome(message) == "applied", message
     assert answer["structuredContent"]["result"] == result
-    Draft202012Validator(seen["outputSchema"]).validate(answer["structuredContent"])
-    first, *more = answer["content"]
+    validator = Draft202012Validator(definition["outputSchema"])
+    validator.validate(answer["structuredContent"])
+    first, *blocks_after = answer["content"]
     assert first["text"].startswith(f"{function.__name__} was applied")
     assert first["text"].partition(": ")[2].startswith(TOLD.get(kind, ""))
-    assert [block["type"] for block in more] == blocks
-    assert (answer.get("_meta") or {}).get("mine") == (1 if kind == "whole" else None)
-    assert "wrap_result" not in str(answer.get("_meta"))
+    assert [block["type"] for block in blocks_after] == blocks
+    meta = answer.get("_meta") or {}
+    assert meta.get("mine") == (1 if kind == "tool-result" else None)
+    assert "wrap_result" not in str(meta)
 
 
 async def refused() -> ToolResult:
-    """Answer that it could not."""
+    """Return that it could not."""
     DONE.append("tried")
     return ToolResult("it would not go", is_error=True)
 
 
-async def test_a_result_that_is_an_error_is_not_told_as_applied(era: str) -> None:
-    server = serving()
-    server.add_tool(built(delete(title="Refused")(refused)))
-    _, message = await agreed(server, era, "refused")
+async def test_an_error_result_is_not_reported_as_applied(era: str) -> None:
+    server = make_target_server()
+    server.add_tool(build_policy_tool(delete(title="Refused")(refused)))
+    _, message = await call_and_approve(server, era, "refused")
     assert message["result"]["isError"]
     assert message["result"]["content"][0]["text"] == "it would not go"
     assert "structuredContent" not in message["result"]

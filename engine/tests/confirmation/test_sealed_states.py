@@ -8,7 +8,7 @@ import pytest
 from engine.tests.engine_support.calls import Asking, answer, call
 from engine.tests.engine_support.notes.server import notes_settings
 from engine.tests.engine_support.raw import Message, connect, user
-from engine.tests.engine_support.targets import DONE, serving
+from engine.tests.engine_support.targets import DONE, make_target_server
 
 pytestmark = pytest.mark.anyio
 ERA = "2026-07-28"
@@ -16,7 +16,7 @@ ERA = "2026-07-28"
 
 def server_of(asking: Asking, seconds: float = 600) -> Any:
     """Return a server under a policy that asks."""
-    return serving(seconds, settings=notes_settings(asking.policy))
+    return make_target_server(seconds, settings=notes_settings(asking.policy))
 
 
 async def test_an_answer_needs_a_question(asking: Asking) -> None:
@@ -46,16 +46,16 @@ async def test_an_altered_state_is_refused(asking: Asking) -> None:
     assert DONE == []
 
 
-async def test_a_state_is_of_its_arguments(asking: Asking) -> None:
-    more = asking.arguments
+async def test_a_state_is_refused_with_other_arguments(asking: Asking) -> None:
+    confirmation = asking.arguments
     async with connect(server_of(asking), ERA) as raw:
-        assert await call(raw, "wipe", name="a", **more) == "asked"
-        outcomes = await answer(raw, raw.states[0], "wipe", name="b", **more)
+        assert await call(raw, "wipe", name="a", **confirmation) == "asked"
+        outcomes = await answer(raw, raw.states[0], "wipe", name="b", **confirmation)
         assert outcomes == ["error"]
     assert DONE == []
 
 
-async def test_a_state_is_of_its_tool(asking: Asking) -> None:
+async def test_a_state_is_refused_by_another_tool(asking: Asking) -> None:
     arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
         assert await call(raw, "wipe", **arguments) == "asked"
@@ -64,7 +64,7 @@ async def test_a_state_is_of_its_tool(asking: Asking) -> None:
     assert DONE == []
 
 
-async def test_a_state_is_of_its_user(asking: Asking) -> None:
+async def test_a_state_is_refused_for_another_user(asking: Asking) -> None:
     arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
         with user("ann"):
@@ -75,7 +75,7 @@ async def test_a_state_is_of_its_user(asking: Asking) -> None:
     assert DONE == []
 
 
-async def test_a_state_is_of_its_server(asking: Asking) -> None:
+async def test_a_state_is_refused_by_another_server(asking: Asking) -> None:
     arguments: Message = {"name": "a"} | asking.arguments
     async with (
         connect(server_of(asking), ERA) as raw,
@@ -97,7 +97,7 @@ async def test_a_state_is_answered_once(asking: Asking) -> None:
     assert DONE == ["a"]
 
 
-async def test_of_two_answers_at_once_one_counts(
+async def test_only_one_of_two_simultaneous_answers_counts(
     asking: Asking, slow_store: Any
 ) -> None:
     arguments: Message = {"name": "a"} | asking.arguments

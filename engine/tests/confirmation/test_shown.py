@@ -1,4 +1,4 @@
-"""A person sees every argument that is not the default, whatever the question of the author says."""
+"""A question shows every argument that is not the default, whatever its author wrote."""
 
 from typing import Annotated, Any
 
@@ -18,7 +18,7 @@ from engine.tests.engine_support.raw import (
     connect,
     outcome,
 )
-from engine.tests.engine_support.targets import DONE, serving
+from engine.tests.engine_support.targets import DONE, make_target_server
 
 Text = Annotated[str, Field(description="A text.")]
 
@@ -63,7 +63,7 @@ async def erase(name: Text, ctx: Context) -> None:
 
 
 QUESTION = "notes-mcp asks: Change order 7 to st2 for none?\norder: 7\nstatus: st2"
-# what else is sent, and what else the person reads
+# Further arguments, and the lines that the question shows for them
 SHOWN: dict[str, tuple[Message, str]] = {
     "nothing-else": ({}, ""),
     "what-is-the-default": ({"comment": None, "public": False}, ""),
@@ -87,43 +87,52 @@ SHOWN: dict[str, tuple[Message, str]] = {
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [LEGACY, MODERN])]
 
 
-async def called(
+async def call_with_both_clients(
     era: str, tool: Any, policy: Policy = TWO_STEP, **arguments: object
 ) -> tuple[str, Message]:
-    """What the person of a client with forms reads, and what a client without gets."""
-    server = serving(600, tool, settings=notes_settings(policy))
+    """Return the question in a client with forms, and the response to a client without."""
+    server = make_target_server(600, tool, settings=notes_settings(policy))
     call: Message = {"name": tool.__name__, "arguments": arguments}
     async with connect(server, era, {"action": "decline"}, can=ELICITS) as raw:
         await raw.receive(await raw.send("tools/call", **call))
-    async with connect(server, era, can={}) as other:
-        message = await other.receive(await other.send("tools/call", **call))
+    async with connect(server, era, can={}) as client_without_forms:
+        number = await client_without_forms.send("tools/call", **call)
+        message = await client_without_forms.receive(number)
     (question,) = raw.questions
     return question, message
 
 
 @pytest.mark.parametrize("policy", [TWO_STEP, REFUSE], ids=["two-step", "refuse"])
 @pytest.mark.parametrize("name", SHOWN)
-async def test_it_shows_what_is_sent(name: str, policy: Policy, era: str) -> None:
-    sent, more = SHOWN[name]
+async def test_a_question_shows_each_argument_that_is_sent(
+    name: str, policy: Policy, era: str
+) -> None:
+    sent, lines = SHOWN[name]
     arguments = {"order": 7, "status": "st2"} | sent
-    question, message = await called(era, change_order, policy, **arguments)
-    assert question == QUESTION + more
+    question, message = await call_with_both_clients(
+        era, change_order, policy, **arguments
+    )
+    assert question == QUESTION + lines
     if policy is TWO_STEP:
         text = message["result"]["content"][0]["text"]
-        assert text.startswith(QUESTION + more + "\n")
+        assert text.startswith(QUESTION + lines + "\n")
     else:
         assert outcome(message) == "error"
 
 
 async def test_a_newline_in_a_question_pushes_nothing_away(era: str) -> None:
-    question, _ = await called(era, erase, name="a" + "\n" * 30 + "public: false")
+    question, _ = await call_with_both_clients(
+        era, erase, name="a" + "\n" * 30 + "public: false"
+    )
     assert question.startswith("notes-mcp asks: Erase a⏎⏎")
     assert question.splitlines()[1].startswith("name: a⏎⏎")
     assert len(question.splitlines()) == 2
 
 
-async def test_a_body_that_asks_shows_it_too(era: str) -> None:
-    question, message = await called(era, publish, text="a", public=True, pin="4711")
+async def test_a_question_of_a_body_shows_each_argument(era: str) -> None:
+    question, message = await call_with_both_clients(
+        era, publish, text="a", public=True, pin="4711"
+    )
     assert (
         question == "notes-mcp asks: Publish?\ntext: a\npublic: true\npin: **********"
     )
@@ -133,7 +142,7 @@ async def test_a_body_that_asks_shows_it_too(era: str) -> None:
 async def test_a_preview_is_worded_for_the_person_and_tells_no_model_how_to_approve(
     era: str,
 ) -> None:
-    _, message = await called(era, change_order, order=7, status="st2")
+    _, message = await call_with_both_clients(era, change_order, order=7, status="st2")
     assert outcome(message) == "preview"
     assert "confirm=" not in str(message)
     assert "call change_order" not in str(message)

@@ -32,15 +32,14 @@ async def test_a_store_that_is_away_lets_nothing_through(
     async with Client(server, mode=era) as client:
         answer = await client.call_tool("delete_note", arguments, raise_on_error=False)
     assert answer.is_error
-    (said,) = (getattr(block, "text", "") for block in answer.content)
-    assert said == "approvals cannot be kept at the moment; try again later", (
-        "no address of ours"
-    )
+    (block,) = answer.content
+    text = getattr(block, "text", "")  # without the address of the store
+    assert text == "approvals cannot be kept at the moment; try again later"
     assert list(STORE.notes) == [1]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs modes")
-def test_a_folder_of_questions_is_its_owners_alone(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_a_folder_of_confirmations(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         create_server(SETTINGS.model_copy(update={"state": str(tmp_path / "state")}))
@@ -74,15 +73,18 @@ async def test_all_that_is_pending_has_one_budget_of_bytes(
     for number in range(60):  # as many callers
         await store.put(f"page-{number}", {"sealed": "x" * 9_000})
         await store.put(f"link-{number}", {"key": str(number)})
-    pages = [await store.get(f"page-{number}") for number in range(60)]
-    kept = [page for page in pages if page is not None]
-    assert 50_000 < sum(len(str(page)) for page in kept) < 100_000
+    size = 0
+    for number in range(60):
+        page = await store.get(f"page-{number}")
+        if page is not None:
+            size += len(str(page))
+    assert 50_000 < size < 100_000
     assert await store.get("page-0") is None
     assert await store.get("page-59") == {"sealed": "x" * 9_000}
 
 
 @pytest.mark.anyio
-async def test_what_was_taken_or_is_over_takes_no_room(
+async def test_taken_and_expired_entries_free_their_space(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pending, "MAX_BYTES", 35_000)

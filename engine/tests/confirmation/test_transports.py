@@ -1,4 +1,4 @@
-"""What each kind of client gets, call by call: over stdio and over HTTP, in both eras, under each policy."""
+"""The outcome of each call for each kind of client, over stdio and HTTP, in both eras, under each policy."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ from listening import PATIENCE
 
 from copier_fastmcp_engine.pages import pages
 from copier_fastmcp_engine.policy import Policy
-from engine.tests.engine_support.http_serving import http
+from engine.tests.engine_support.http_serving import serve_http
 from engine.tests.engine_support.notes.server import (
     PAGE,
     PREVIEW_FIRST,
@@ -31,7 +31,7 @@ from engine.tests.engine_support.notes.server import (
     TWO_STEP,
     notes_settings,
 )
-from engine.tests.engine_support.targets import serving
+from engine.tests.engine_support.targets import make_target_server
 
 Action = Literal["accept", "decline", "cancel"]
 POLICIES = {
@@ -131,7 +131,7 @@ def let_pages_be_seen() -> None:
 def serve_stdio(policy: Policy, _words: list[str]) -> None:
     """Serve over stdio, in a process of its own."""
     let_pages_be_seen()
-    server = serving(settings=notes_settings(policy, browser="never"))
+    server = make_target_server(settings=notes_settings(policy, browser="never"))
     server.run("stdio", show_banner=False)
 
 
@@ -156,7 +156,10 @@ async def transport(
         yield StdioTransport(program, words, dict(os.environ), keep_alive=False)
         return
     settings = notes_settings(POLICIES[policy], browser="never")
-    async with http(lambda base: serving(settings=settings)) as (base, _):
+    async with serve_http(lambda base: make_target_server(settings=settings)) as (
+        base,
+        _,
+    ):
         yield StreamableHttpTransport(f"{base}/mcp")
 
 
@@ -190,15 +193,15 @@ async def test_each_path_of_a_client(
     monkeypatch.setattr(pages, "WAIT", 0.6)
     monkeypatch.setattr(pages, "PACE", 0.02)
 
-    async def answer(*asked: object) -> ElicitResult[Any]:
+    async def answer(*_: object) -> ElicitResult[Any]:
         content = {"confirm": True} if path.answer == "accept" else None
         return ElicitResult(action=path.answer or "cancel", content=content)
 
     handler = answer if path.answer else None
     link = ""
     async with (
-        transport(over, path.policy, programs) as way,
-        Client(way, mode=era, elicitation_handler=handler) as client,
+        transport(over, path.policy, programs) as connection,
+        Client(connection, mode=era, elicitation_handler=handler) as client,
     ):
         for step in path.steps:
             if isinstance(step, Press):
@@ -212,7 +215,7 @@ async def test_each_path_of_a_client(
             assert content["outcome"] == step.outcome
             assert content.get("approved_by") == step.approved_by
             assert content.get("confirmed", False) == (step.outcome == "applied")
-            found = re.search(r"http://\S+?link=[\w-]+", str(content))
-            link = found[0] if found else link
+            if address := re.search(r"http://\S+?link=[\w-]+", str(content)):
+                link = address[0]
         wiped = (await client.call_tool("list_wiped", {})).structured_content
     assert wiped == {"result": list(path.wiped)}

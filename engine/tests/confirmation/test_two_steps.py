@@ -22,7 +22,12 @@ from engine.tests.engine_support.notes.server import (
     notes_settings,
 )
 from engine.tests.engine_support.raw import Message, connect, user
-from engine.tests.engine_support.targets import DONE, built, serving, wipe
+from engine.tests.engine_support.targets import (
+    DONE,
+    build_policy_tool,
+    make_target_server,
+    wipe,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +41,7 @@ def policy(request: pytest.FixtureRequest) -> Policy:
 
 def server_of(policy: Policy, seconds: float = 600) -> Any:
     """Return a server under a policy."""
-    return serving(seconds, settings=notes_settings(policy))
+    return make_target_server(seconds, settings=notes_settings(policy))
 
 
 async def test_confirm_without_a_preview_applies_nothing(
@@ -72,7 +77,9 @@ async def test_each_preview_can_be_applied(policy: Policy, era: str) -> None:
     assert DONE == ["a", "a"]
 
 
-async def test_a_preview_is_of_its_arguments(policy: Policy, era: str) -> None:
+async def test_a_preview_does_not_confirm_other_arguments(
+    policy: Policy, era: str
+) -> None:
     async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
         assert await call(raw, "wipe", name="a") == "preview"
         assert await call(raw, "wipe", name="b", confirm=True) == "error"
@@ -80,14 +87,18 @@ async def test_a_preview_is_of_its_arguments(policy: Policy, era: str) -> None:
     assert DONE == []
 
 
-async def test_a_preview_is_of_its_tool(policy: Policy, era: str) -> None:
+async def test_a_preview_does_not_confirm_another_tool(
+    policy: Policy, era: str
+) -> None:
     async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
         assert await call(raw, "wipe_halves", name="a") == "preview"
         assert await call(raw, "wipe", name="a", confirm=True) == "error"
     assert DONE == []
 
 
-async def test_a_preview_is_of_its_user(policy: Policy, era: str) -> None:
+async def test_a_preview_does_not_confirm_for_another_user(
+    policy: Policy, era: str
+) -> None:
     async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
         with user("ann"):
             assert await call(raw, "wipe", name="a") == "preview"
@@ -96,15 +107,15 @@ async def test_a_preview_is_of_its_user(policy: Policy, era: str) -> None:
     assert DONE == []
 
 
-async def test_a_preview_is_of_its_session() -> None:
+async def test_a_preview_does_not_confirm_in_another_session() -> None:
     """Only the handshake eras have sessions."""
-    server = serving()
+    server = make_target_server()
     async with (
         connect(server, "legacy", can=CANNOT_ASK) as raw,
-        connect(server, "legacy", can=CANNOT_ASK) as other,
+        connect(server, "legacy", can=CANNOT_ASK) as second_session,
     ):
         assert await call(raw, "wipe", name="a") == "preview"
-        assert await call(other, "wipe", name="a", confirm=True) == "error"
+        assert await call(second_session, "wipe", name="a", confirm=True) == "error"
     assert DONE == []
 
 
@@ -117,7 +128,7 @@ async def test_a_preview_expires(policy: Policy, era: str) -> None:
 
 
 @pytest.mark.parametrize("times", [2, 10])
-async def test_of_several_confirms_at_once_one_applies(
+async def test_only_one_of_several_simultaneous_confirms_applies(
     policy: Policy, era: str, times: int, slow_store: Any
 ) -> None:
     server = server_of(policy)
@@ -201,18 +212,18 @@ async def test_confirm_says_why_it_applies_nothing(policy: Policy, era: str) -> 
 
 @pytest.mark.parametrize("confirm", ["yes", "true", 1, [True]], ids=str)
 async def test_confirm_is_a_boolean_or_refused(confirm: object, era: str) -> None:
-    async with connect(serving(), era, can=CANNOT_ASK) as raw:
+    async with connect(make_target_server(), era, can=CANNOT_ASK) as raw:
         assert await call(raw, "wipe", name="a", confirm=False) == "preview"
         assert await call(raw, "wipe", name="a", confirm=confirm) == "error"
     assert DONE == []
 
 
 async def test_the_description_names_the_two_steps(era: str) -> None:
-    server = serving(settings=notes_settings(TWO_STEP))
+    server = make_target_server(settings=notes_settings(TWO_STEP))
     descriptions = {}
     for tool in await server.list_tools():
         descriptions[tool.name] = tool.description
     assert descriptions["wipe"] == "Wipe one. Two-step confirmation."
     assert descriptions["list_wiped"] == "List all that was wiped."
     refusing = replace(TWO_STEP, confirm_fallback="refuse")
-    assert built(wipe, refusing).description == "Wipe one."
+    assert build_policy_tool(wipe, refusing).description == "Wipe one."

@@ -7,7 +7,11 @@ from pydantic import BaseModel, Field
 
 from copier_fastmcp_engine.declarations import Exemption, create, delete
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, outcome
-from engine.tests.engine_support.targets import DONE, built, serving
+from engine.tests.engine_support.targets import (
+    DONE,
+    build_policy_tool,
+    make_target_server,
+)
 
 YES: Message = {"action": "accept", "content": {"confirm": True}}
 
@@ -17,7 +21,7 @@ class Line(BaseModel):
 
     item: int
     gift: bool = False
-    more: "list[Line]" = Field(default_factory=list)
+    parts: "list[Line]" = Field(default_factory=list)
 
 
 Number = Annotated[int, Field(description="Which one.")]
@@ -46,7 +50,7 @@ async def zz_add(order: Number) -> None:
     DONE.append(str(order))
 
 
-# What is sent beside `order`, or for it, and where it is wrong.
+# Arguments next to `order`, or in its place, and the error that they cause.
 SENT: dict[str, tuple[Message, str]] = {
     "number": ({"order": 7}, ""),
     "text-of-a-number": ({"order": "7"}, ""),
@@ -56,8 +60,8 @@ SENT: dict[str, tuple[Message, str]] = {
         "lines.1.item: true is not of type integer",
     ),
     "in-a-model-of-itself": (
-        {"lines": [{"item": 1, "more": [{"item": 1, "gift": 1}]}]},
-        "lines.0.more.0.gift: 1 is not of type boolean",
+        {"lines": [{"item": 1, "parts": [{"item": 1, "gift": 1}]}]},
+        "lines.0.parts.0.gift: 1 is not of type boolean",
     ),
     "in-a-mapping": (
         {"prices": {"a": 1.5, "b": False}},
@@ -80,24 +84,26 @@ SENT: dict[str, tuple[Message, str]] = {
 @pytest.mark.anyio
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
 @pytest.mark.parametrize("name", SENT)
-async def test_booleans_and_numbers_are_two_things(name: str, era: str) -> None:
-    sent, wrong = SENT[name]
-    server = serving()
-    server.add_tool(built(zz_drop))
+async def test_a_boolean_is_no_number_and_a_number_no_boolean(
+    name: str, era: str
+) -> None:
+    sent, error = SENT[name]
+    server = make_target_server()
+    server.add_tool(build_policy_tool(zz_drop))
     async with connect(server, era, YES) as raw:
         call: Message = {"name": "zz_drop", "arguments": {"order": 7} | sent}
         message = await raw.receive(await raw.send("tools/call", **call))
-    assert outcome(message) == ("error" if wrong else "applied"), message
-    assert wrong in str(message)
-    assert ([] if wrong else ["7"]) == DONE
-    assert not (wrong and raw.questions)
+    assert outcome(message) == ("error" if error else "applied"), message
+    assert error in str(message)
+    assert ([] if error else ["7"]) == DONE
+    assert not (error and raw.questions)
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
-async def test_it_holds_for_a_tool_without_a_gate(era: str) -> None:
-    server = serving()
-    server.add_tool(built(zz_add))
+async def test_a_boolean_is_no_number_in_a_tool_without_a_gate(era: str) -> None:
+    server = make_target_server()
+    server.add_tool(build_policy_tool(zz_add))
     async with connect(server, era) as raw:
         for order in (True, "7"):
             call: Message = {"name": "zz_add", "arguments": {"order": order}}

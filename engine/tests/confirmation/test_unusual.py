@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, SecretStr
 from copier_fastmcp_engine.declarations import Exemption, create, delete
 from engine.tests.engine_support.notes.server import create_server
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message
-from engine.tests.engine_support.targets import SETTINGS, built
+from engine.tests.engine_support.targets import SETTINGS, build_policy_tool
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -110,7 +110,7 @@ async def client_of_itself(era: Which, ctx: Context) -> Gone:
     return Gone(name=era)
 
 
-async def person(question: str, *rest: object) -> ElicitResult[dict[str, bool]]:
+async def person(question: str, *_: object) -> ElicitResult[dict[str, bool]]:
     """Agree to everything."""
     QUESTIONS.append(question.split("asks: ")[1])
     return ElicitResult(action="accept", content={"confirm": True})
@@ -140,7 +140,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [LEGACY, MODERN]
 def server() -> FastMCP:
     DONE.clear()
     QUESTIONS.clear()
-    made = create_server(SETTINGS)
+    notes_server = create_server(SETTINGS)
     for function in (
         injected,
         renamed,
@@ -150,12 +150,12 @@ def server() -> FastMCP:
         decorated,
         client_of_itself,
     ):
-        made.add_tool(built(function))
-    return made
+        notes_server.add_tool(build_policy_tool(function))
+    return notes_server
 
 
 @pytest.mark.parametrize("tool", CALLS)
-async def test_it_is_asked_for_and_applied(
+async def test_an_unusual_tool_is_applied_after_its_question(
     server: FastMCP, tool: str, era: str
 ) -> None:
     arguments, questions, done = CALLS[tool]
@@ -167,7 +167,9 @@ async def test_it_is_asked_for_and_applied(
 
 
 @pytest.mark.parametrize("tool", ["injected", "renamed", "own", "decorated"])
-async def test_it_is_applied_in_two_steps(server: FastMCP, tool: str, era: str) -> None:
+async def test_an_unusual_tool_is_applied_in_two_steps(
+    server: FastMCP, tool: str, era: str
+) -> None:
     arguments, _, done = CALLS[tool]
     async with Client(server, mode=era) as client:
         await client.call_tool(tool, arguments)
@@ -180,11 +182,11 @@ async def test_a_secret_is_bound_but_not_shown(server: FastMCP, era: str) -> Non
     async with Client(server, mode=era) as client:
         first = (await client.call_tool("secret", {"name": "a"})).structured_content
         sent = {"name": "b", "confirm": True}
-        other = await client.call_tool("secret", sent, raise_on_error=False)
+        second = await client.call_tool("secret", sent, raise_on_error=False)
     assert first is not None
     assert first["preview"]["question"] == "Secret?"
     assert first["preview"]["arguments"] == {"name": "**********"}
-    assert other.is_error
+    assert second.is_error
     assert DONE == []
 
 

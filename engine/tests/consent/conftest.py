@@ -7,7 +7,7 @@ from fastmcp import FastMCP
 
 from engine.tests.engine_support import granting
 from engine.tests.engine_support.cloud.settings import EVERY_WRITE_ASKS, POLICY
-from engine.tests.engine_support.granting import serving
+from engine.tests.engine_support.granting import make_cloud_server
 from engine.tests.engine_support.provider import Browser, Provider
 
 EACH_POLICY = [
@@ -38,7 +38,7 @@ def provider() -> Provider:
 @pytest.fixture
 def server(provider: Provider) -> FastMCP:
     """The cloud server, which sends its users to that provider."""
-    return serving(provider)
+    return make_cloud_server(provider)
 
 
 @pytest.fixture

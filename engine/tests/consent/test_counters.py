@@ -10,9 +10,9 @@ from engine.tests.engine_support.cloud.settings import POLICY
 from engine.tests.engine_support.granting import (
     COMPLETE,
     FAILED,
-    calling,
-    changed,
-    serving,
+    begin_call,
+    change_parameters,
+    make_cloud_server,
 )
 from engine.tests.engine_support.provider import Browser, Provider, heading
 from engine.tests.engine_support.raw import LEGACY, MODERN
@@ -55,7 +55,7 @@ async def test_a_login_that_is_granted_and_renewed(
     provider: Provider, browser: Browser, metrics: Metrics
 ) -> None:
     provider.wrong["token"] = {"expires_in": 1}
-    async with calling(serving(provider), LEGACY, "none") as call:
+    async with begin_call(make_cloud_server(provider), LEGACY, "none") as call:
         assert metrics.steps() == {"asked": 1}
         await call.begin()  # the same link: nobody is asked twice
         assert await browser.walk(call.link, "ann") == COMPLETE
@@ -67,7 +67,7 @@ async def test_a_login_that_is_granted_and_renewed(
 async def test_a_login_that_is_declined_in_the_client(
     provider: Provider, metrics: Metrics, era: str
 ) -> None:
-    async with calling(serving(provider), era, "form") as call:
+    async with begin_call(make_cloud_server(provider), era, "form") as call:
         await call.go_on({"action": "decline"})
     assert metrics.steps() == {"asked": 1, "declined": 1}
 
@@ -75,9 +75,9 @@ async def test_a_login_that_is_declined_in_the_client(
 async def test_a_login_that_is_declined_at_the_provider(
     provider: Provider, browser: Browser, metrics: Metrics
 ) -> None:
-    async with calling(serving(provider), MODERN) as call:
+    async with begin_call(make_cloud_server(provider), MODERN) as call:
         back = await browser.log_in(call.link, "ann")
         without_code = str(httpx2.URL(back).copy_remove_param("code"))
-        refused = changed(without_code, error="access_denied")
+        refused = change_parameters(without_code, error="access_denied")
         assert heading(await browser.get(refused)) == FAILED
     assert metrics.steps() == {"asked": 1, "declined": 1}

@@ -14,10 +14,10 @@ from engine.tests.engine_support.granting import (
     REQUIRED,
     Held,
     add_tools,
-    calling,
+    begin_call,
     flow,
-    grant_of,
-    serving,
+    load_grant,
+    make_cloud_server,
     text_of,
 )
 from engine.tests.engine_support.provider import Browser, Provider
@@ -27,25 +27,26 @@ pytestmark = pytest.mark.anyio
 
 
 class Service:
-    """What a tool asks: it lets in who is not refused."""
+    """The service behind the tools: it accepts each token that is not refused."""
 
     def __init__(self) -> None:
-        """Refuse nobody, not even who brings nothing."""
+        """Refuse no request, also without a token."""
         self.seen: list[str | None] = []
         self.refused: set[str | None] = set()
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
-        self.seen.append(token := request.headers.get("authorization"))
-        everybody = "everybody" in self.refused
-        return httpx2.Response(401 if everybody or token in self.refused else 200)
+        token = request.headers.get("authorization")
+        self.seen.append(token)
+        if "everybody" in self.refused or token in self.refused:
+            return httpx2.Response(401)
+        return httpx2.Response(200)
 
     async def ask(self) -> Held:
-        """One request, as the body of a tool sends it."""
+        """Send one request, as the body of a tool does; return the status."""
         transport = httpx2.MockTransport(self)
         async with httpx2.AsyncClient(auth=Granted(), transport=transport) as client:
-            return Held(
-                token=str((await client.get("http://service.invalid")).status_code)
-            )
+            response = await client.get("http://service.invalid")
+        return Held(token=str(response.status_code))
 
 
 @pytest.fixture
@@ -53,8 +54,10 @@ def service() -> Service:
     return Service()
 
 
-def asking(provider: Provider, service: Service, **more: object) -> FastMCP:
-    """A server with a tool that requires consent, and one that does not, before the same service."""
+def make_service_server(
+    provider: Provider, service: Service, **changes: object
+) -> FastMCP:
+    """Return a server in front of the service, with a tool that requires consent and one that does not."""
 
     @requires_consent
     async def zz_fetch() -> Held:
@@ -63,24 +66,27 @@ def asking(provider: Provider, service: Service, **more: object) -> FastMCP:
     async def zz_open() -> Held:
         return await service.ask()
 
-    server = serving(provider, **more)
+    server = make_cloud_server(provider, **changes)
     for function in (zz_fetch, zz_open):
         add_tools(server, read(title=function.__name__)(function))
     return server
 
 
-async def test_each_request_carries_the_token_of_who_calls(
+async def test_each_request_carries_the_token_of_its_caller(
     provider: Provider, browser: Browser, service: Service
 ) -> None:
-    server = asking(provider, service)
-    for who in ("ann", "bob"):
-        async with calling(server, LEGACY, "none", who=who, tool="zz_fetch") as call:
+    server = make_service_server(provider, service)
+    for name in ("ann", "bob"):
+        async with begin_call(
+            server, LEGACY, "none", caller=name, tool="zz_fetch"
+        ) as call:
             assert service.seen == []
-            assert await browser.walk(call.link, who) == COMPLETE
+            assert await browser.walk(call.link, name) == COMPLETE
             assert text_of(await call.go_on()) == '{"token":"200"}'
-        by_itself = await flow.consent_of(server).fresh(User(f"user:{who}", who))
-        assert by_itself  # as work without a call gets it
-        assert service.seen == [f"Bearer {by_itself.access_token}"]
+        # As work outside of a call gets the grant
+        grant = await flow.consent_of(server).fresh(User(f"user:{name}", name))
+        assert grant
+        assert service.seen == [f"Bearer {grant.access_token}"]
         service.seen.clear()
 
 
@@ -88,13 +94,13 @@ async def test_each_request_carries_the_token_of_who_calls(
 async def test_a_token_that_is_refused_is_renewed_once(
     provider: Provider, browser: Browser, service: Service, era: str
 ) -> None:
-    server = asking(provider, service)
-    async with calling(server, era, "none", tool="zz_fetch") as call:
+    server = make_service_server(provider, service)
+    async with begin_call(server, era, "none", tool="zz_fetch") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
-        old = (await grant_of(server, "ann")).access_token
+        old = (await load_grant(server, "ann")).access_token
         service.refused = {f"Bearer {old}"}
         assert text_of(await call.go_on()) == '{"token":"200"}'
-        new = (await grant_of(server, "ann")).access_token
+        new = (await load_grant(server, "ann")).access_token
         assert service.seen == [f"Bearer {old}", f"Bearer {new}"]
         service.refused = {"everybody"}
         assert text_of(await call.go_on()) == '{"token":"401"}'
@@ -103,18 +109,19 @@ async def test_a_token_that_is_refused_is_renewed_once(
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("renews", [True, False])
-async def test_who_withdrew_access_at_the_provider_is_asked_again(
+async def test_access_withdrawn_at_the_provider_is_asked_for_again(
     provider: Provider, browser: Browser, service: Service, era: str, renews: bool
 ) -> None:
     if not renews:
         provider.wrong["without"] = ["refresh_token"]
-    server = asking(provider, service)
-    async with calling(server, era, tool="zz_fetch") as call:
+    server = make_service_server(provider, service)
+    async with begin_call(server, era, tool="zz_fetch") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
-        old = (await grant_of(server, "ann")).access_token
-        service.refused, provider.wrong["refuses"] = {f"Bearer {old}"}, "invalid_grant"
+        old = (await load_grant(server, "ann")).access_token
+        service.refused = {f"Bearer {old}"}
+        provider.wrong["refuses"] = "invalid_grant"
         link = (await call.begin()).link  # over stdio and HTTP alike: a link of its own
-        assert await grant_of(server, "ann") is None
+        assert await load_grant(server, "ann") is None
         del provider.wrong["refuses"]
         assert await browser.walk(link, "ann") == COMPLETE
         assert (await call.go_on())["result"]["structuredContent"] == {"token": "200"}
@@ -123,8 +130,8 @@ async def test_who_withdrew_access_at_the_provider_is_asked_again(
 async def test_a_tool_without_consent_asks_when_the_service_does(
     provider: Provider, browser: Browser, service: Service
 ) -> None:
-    async with calling(
-        asking(provider, service), LEGACY, "none", tool="zz_open"
+    async with begin_call(
+        make_service_server(provider, service), LEGACY, "none", tool="zz_open"
     ) as call:
         assert text_of(call.message) == '{"token":"200"}'
         assert service.seen == [None]
@@ -139,11 +146,13 @@ async def test_without_offline_access_no_token_is_made_up(
     provider: Provider, service: Service
 ) -> None:
     service.refused = {None, "Bearer the only one"}
-    async with Client(asking(provider, service, enable_offline_access=False)) as client:
+    async with Client(
+        make_service_server(provider, service, enable_offline_access=False)
+    ) as client:
         with pytest.raises(ToolError, match="keeps no tokens"):
             await client.call_tool("zz_fetch", {})
     single = {"enable_offline_access": False, "static_credentials": "the only one"}
-    async with Client(asking(provider, service, **single)) as client:
+    async with Client(make_service_server(provider, service, **single)) as client:
         answer = await client.call_tool("zz_fetch", {})
     assert answer.structured_content == {"token": "401"}
     assert service.seen == [None, "Bearer the only one"]

@@ -1,4 +1,4 @@
-"""What is kept: renewed, withdrawn, shared by replicas, never readable, never logged."""
+"""Stored grants: renewed, withdrawn, shared by replicas, encrypted, never logged."""
 
 import json
 import logging
@@ -15,7 +15,6 @@ from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 
 from copier_fastmcp_engine.consent.routes import cookie
-from copier_fastmcp_engine.guard import guard_of
 from engine.tests.consent.conftest import MOSTLY_ONE_POLICY
 from engine.tests.engine_support.granting import (
     COMPLETE,
@@ -24,15 +23,17 @@ from engine.tests.engine_support.granting import (
     OURS,
     REQUIRED,
     SECRET,
-    calling,
+    assert_no_grant,
+    begin_call,
+    close_stores,
+    collect_secrets,
     flow,
-    grant_of,
-    nothing,
+    load_grant,
+    make_cloud_server,
     redis,
-    serving,
     text_of,
 )
-from engine.tests.engine_support.provider import Browser, Provider, heading, http
+from engine.tests.engine_support.provider import Browser, Provider, heading, serve_http
 from engine.tests.engine_support.raw import LEGACY, MODERN
 
 pytestmark = [
@@ -46,8 +47,8 @@ async def test_a_token_is_renewed_when_it_ends_and_asked_for_when_it_is_withdraw
     provider: Provider, browser: Browser
 ) -> None:
     provider.wrong["token"] = {"expires_in": 1}
-    server = serving(provider)
-    async with calling(server, LEGACY, "none") as call:
+    server = make_cloud_server(provider)
+    async with begin_call(server, LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
         first = (await call.go_on())["result"]["structuredContent"]["token"]
         assert first not in provider.tokens[:1]
@@ -57,26 +58,30 @@ async def test_a_token_is_renewed_when_it_ends_and_asked_for_when_it_is_withdraw
             text_of(await call.go_on())
             == "the provider cannot be reached; try again later"
         )
-        assert await grant_of(server, "ann") is not None
+        assert await load_grant(server, "ann") is not None
         provider.wrong.clear()
         async with httpx2.AsyncClient() as client:
             await client.post(f"{provider.issuer}/users/ann/revoke-tokens")
         assert text_of(await call.go_on()).startswith(REQUIRED)
-        assert await grant_of(server, "ann") is None
+        assert await load_grant(server, "ann") is None
 
 
 async def test_many_calls_at_once_renew_a_token_once(
     provider: Provider, browser: Browser
 ) -> None:
     provider.wrong["token"] = {"expires_in": 1}
-    server = serving(provider)
-    async with calling(server, LEGACY, "none") as call:
+    server = make_cloud_server(provider)
+    async with begin_call(server, LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
         provider.wrong.clear()
         before = provider.asked.count("/oauth2/token")
-        numbers = [await call.raw.send("tools/call", **call.whole) for _ in range(10)]
-        answers = [await call.raw.receive(number) for number in numbers]
-        assert len({text_of(message) for message in answers}) == 1
+        numbers = []
+        for _ in range(10):
+            numbers.append(await call.raw.send("tools/call", **call.whole))
+        texts = set()
+        for number in numbers:
+            texts.add(text_of(await call.raw.receive(number)))
+        assert len(texts) == 1
         assert provider.asked.count("/oauth2/token") == before + 1
 
 
@@ -84,26 +89,28 @@ async def test_without_a_refresh_token_a_grant_ends_with_its_access_token(
     provider: Provider, browser: Browser
 ) -> None:
     provider.wrong |= {"token": {"expires_in": 2}, "without": ["refresh_token"]}
-    server = serving(provider)
-    async with calling(server, LEGACY, "none") as call:
+    server = make_cloud_server(provider)
+    async with begin_call(server, LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
-        ends = (await grant_of(server, "ann")).expires_at
+        ends = (await load_grant(server, "ann")).expires_at
         await anyio.sleep(max(0, ends - time.time()) + 0.1)
         assert text_of(await call.go_on()).startswith(REQUIRED)
-        assert await grant_of(server, "ann") is None
+        assert await load_grant(server, "ann") is None
 
 
 async def test_a_grant_outlives_the_server(
     provider: Provider, browser: Browser, tmp_path: Path
 ) -> None:
-    kept = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
-    async with calling(serving(provider, **kept), LEGACY, "none") as call:
+    stored = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
+    async with begin_call(
+        make_cloud_server(provider, **stored), LEGACY, "none"
+    ) as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
-    newer = kept | {"secret_keys": f"{'n' * 32}, {SECRET}"}
-    async with calling(serving(provider, **newer), LEGACY, "none") as call:
+    newer = stored | {"secret_keys": f"{'n' * 32}, {SECRET}"}
+    async with begin_call(make_cloud_server(provider, **newer), LEGACY, "none") as call:
         assert "structuredContent" in call.message["result"]
-    lost = kept | {"secret_keys": "x" * 32}
-    async with calling(serving(provider, **lost), LEGACY, "none") as call:
+    lost = stored | {"secret_keys": "x" * 32}
+    async with begin_call(make_cloud_server(provider, **lost), LEGACY, "none") as call:
         assert text_of(call.message).startswith(REQUIRED)
 
 
@@ -114,27 +121,22 @@ async def test_replicas_share_links_and_grants(
     pytest.importorskip("redis")
     with redis(tmp_path) as address:
         shared = {"state": address, "secret_keys": SECRET, "state_keys": [SECRET]}
-        one, other = (serving(provider, **shared) for _ in range(2))
-        async with calling(one, MODERN) as call:
+        first = make_cloud_server(provider, **shared)
+        second = make_cloud_server(provider, **shared)
+        async with begin_call(first, MODERN) as call:
             link = httpx2.URL(call.link).params["elicitationId"]
-            begun = await flow.consent_of(other).start(link)
-            cookies = {cookie(begun.state): begun.secret}
-            back = httpx2.URL(
-                (await browser.get(begun.address, sub="ann")).headers["location"]
-            )
-            await flow.consent_of(one).finish(dict(back.params), cookies)
+            login = await flow.consent_of(second).start(link)
+            cookies = {cookie(login.state): login.secret}
+            response = await browser.get(login.address, sub="ann")
+            callback = httpx2.URL(response.headers["location"])
+            await flow.consent_of(first).finish(dict(callback.params), cookies)
             with pytest.raises(Exception, match="used already"):
-                await flow.consent_of(other).finish(dict(back.params), cookies)
-        async with calling(other, LEGACY) as call:
-            token = (await grant_of(one, "ann")).access_token
+                await flow.consent_of(second).finish(dict(callback.params), cookies)
+        async with begin_call(second, LEGACY) as call:
+            token = (await load_grant(first, "ann")).access_token
             assert call.message["result"]["structuredContent"] == {"token": token}
-        for server in (one, other):
-            stores: list[Any] = [
-                flow.consent_of(server).store._rows,
-                guard_of(server).gate.store,
-            ]
-            for store in stores:
-                await store.close()
+        for server in (first, second):
+            await close_stores(server)
 
 
 async def test_a_locked_store_grants_nothing_and_shows_nothing(
@@ -145,19 +147,19 @@ async def test_a_locked_store_grants_nothing_and_shows_nothing(
 ) -> None:
     monkeypatch.setattr("copier_fastmcp_engine.consent.rows.LOCKED", 0.1)
     path = tmp_path / "c.db"
-    server = serving(provider, consent_database=str(path), secret_keys=SECRET)
-    async with calling(server, LEGACY, "none") as call:
+    server = make_cloud_server(provider, consent_database=str(path), secret_keys=SECRET)
+    async with begin_call(server, LEGACY, "none") as call:
         back = await browser.log_in(call.link, "ann")
-        other = sqlite3.connect(path, isolation_level=None)
-        other.execute("BEGIN EXCLUSIVE")
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("BEGIN EXCLUSIVE")
         page = await browser.get(back)
         assert (heading(page), page.status_code) == (FAILED, 503)
         assert text_of(await call.go_on()).startswith(
             "what was granted cannot be looked up"
         )
-        other.execute("ROLLBACK")
-        other.close()
-        await nothing(server)
+        connection.execute("ROLLBACK")
+        connection.close()
+        await assert_no_grant(server)
 
 
 async def test_tokens_that_cannot_be_kept_are_revoked(
@@ -175,26 +177,25 @@ async def test_tokens_that_cannot_be_kept_are_revoked(
         await real(collection, *row)
 
     monkeypatch.setattr(store, "put", put)
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         back = await browser.log_in(call.link, "ann")
         assert (await browser.get(back)).status_code == 503
         assert sorted(provider.revoked) == sorted(provider.tokens) != []
-        await nothing(server)
+        await assert_no_grant(server)
 
 
-async def test_what_lies_on_the_disk_is_no_secret(
+async def test_the_database_file_contains_no_secret(
     provider: Provider, browser: Browser, tmp_path: Path
 ) -> None:
     path = tmp_path / "deep" / "c.db"
-    server = serving(provider, consent_database=str(path), secret_keys=SECRET)
-    async with calling(server, MODERN) as call:
+    server = make_cloud_server(provider, consent_database=str(path), secret_keys=SECRET)
+    async with begin_call(server, MODERN) as call:
         link = httpx2.URL(call.link).params["elicitationId"]
         assert link.encode() not in path.read_bytes()
         assert await browser.walk(call.link, "ann") == COMPLETE
-    kept = path.read_bytes()
-    assert not [
-        secret for secret in [*provider.tokens, "ann"] if secret.encode() in kept
-    ]
+    content = path.read_bytes()
+    for secret in [*provider.tokens, "ann"]:
+        assert secret.encode() not in content
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     moved = sqlite3.connect(path)
     moved.execute("UPDATE rows SET key = 'x' WHERE collection = 'consent-grants'")
@@ -204,8 +205,8 @@ async def test_what_lies_on_the_disk_is_no_secret(
     assert store._cipher.open("grants/x", json.loads(value)["sealed"]) is None
 
 
-async def test_what_is_over_is_cleaned_up(provider: Provider) -> None:
-    store: Any = flow.consent_of(serving(provider)).store
+async def test_expired_rows_are_removed(provider: Provider) -> None:
+    store: Any = flow.consent_of(make_cloud_server(provider)).store
     await store.put("states", "a", {"x": 1}, 0.05)
     await anyio.sleep(0.06)
     assert await store.get("states", "a") is None
@@ -220,44 +221,47 @@ async def test_nothing_secret_is_logged(
     caplog.set_level(logging.DEBUG)
     for name in (OURS, "uvicorn", "fastmcp", "mcp", "authlib"):
         caplog.set_level(logging.DEBUG, name)
-    async with http(lambda base: serving(provider, server_url=base)) as (base, server):
-        async with calling(server, MODERN) as call:
+    async with serve_http(
+        lambda base: make_cloud_server(provider, server_url=base)
+    ) as (base, server):
+        async with begin_call(server, MODERN) as call:
             # The listener on loopback keeps no access log, and so turns off that of its whole process
             logging.getLogger("uvicorn.access").propagate = True
             link = base + call.link[call.link.index("/oauth/") :]
             assert await browser.walk(link, "bob") == FAILED
-        async with calling(server, MODERN) as call:
+        async with begin_call(server, MODERN) as call:
             assert await browser.walk(call.link, "ann") == COMPLETE
             await call.go_on()
-    theirs = (
-        "oidc",
-        "httpx",
-        "httpcore",
-        "authlib.oauth2.rfc6749",
-    )  # browser and provider
-    ours = [r.getMessage() for r in caplog.records if not r.name.startswith(theirs)]
-    used = [
-        v for page in browser.seen for v in httpx2.URL(str(page.url)).params.values()
-    ]
-    secrets = {value for value in [*used, *provider.tokens, SECRET] if len(value) > 15}
+    foreign = ("oidc", "httpx", "httpcore", "authlib.oauth2.rfc6749")
+    lines = []
+    for record in caplog.records:
+        if not record.name.startswith(foreign):  # the browser and the provider
+            lines.append(record.getMessage())
+    log = "\n".join(lines)
+    assert "GET /oauth/authorize" in log
+    assert '"event": "consent"' in log
+    secrets = {*collect_secrets(provider, browser), SECRET}
     assert len(secrets) > 10
-    assert any("GET /oauth/authorize" in line for line in ours)
-    assert not [(secret, line) for line in ours for secret in secrets if secret in line]
-    assert any('"event": "consent"' in line for line in ours)
+    for secret in secrets:
+        assert secret not in log
 
 
-async def test_who_granted_fewer_scopes_is_asked_again(
+async def test_a_grant_with_fewer_scopes_is_asked_for_again(
     provider: Provider, browser: Browser, tmp_path: Path
 ) -> None:
-    kept = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
-    async with calling(serving(provider, **kept), LEGACY, "none") as call:
+    stored = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
+    async with begin_call(
+        make_cloud_server(provider, **stored), LEGACY, "none"
+    ) as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
-    wider = serving(provider, oidc_scopes="openid email", **kept)
-    async with calling(wider, LEGACY, "none") as call:
+    wider = make_cloud_server(provider, oidc_scopes="openid email", **stored)
+    async with begin_call(wider, LEGACY, "none") as call:
         assert text_of(call.message).startswith(REQUIRED)
-        assert await grant_of(wider, "ann") is None
+        assert await load_grant(wider, "ann") is None
         assert await browser.walk(call.link, "ann") == COMPLETE
         assert "email" in str(browser.seen[-2].url)
         assert "structuredContent" in (await call.go_on())["result"]
-    async with calling(serving(provider, **kept), LEGACY, "none") as call:
+    async with begin_call(
+        make_cloud_server(provider, **stored), LEGACY, "none"
+    ) as call:
         assert "structuredContent" in call.message["result"]

@@ -1,4 +1,4 @@
-"""A provider that lies, lags, fails or is replaced, and pages that repeat nothing of what they are sent."""
+"""A provider that lies, lags or fails, and pages that do not repeat their parameters."""
 
 import asyncio
 import contextlib
@@ -22,11 +22,11 @@ from engine.tests.engine_support.granting import (
     LATER,
     STALE,
     TOKEN,
-    calling,
-    changed,
-    grant_of,
-    nothing,
-    settings,
+    assert_no_grant,
+    begin_call,
+    change_parameters,
+    load_grant,
+    make_settings,
     text_of,
 )
 from engine.tests.engine_support.provider import Browser, Provider, heading
@@ -40,16 +40,18 @@ async def test_a_code_of_another_login_is_refused(
     provider: Provider, server: FastMCP, browser: Browser, checked: bool
 ) -> None:
     async with (
-        calling(server, MODERN) as ann,
-        calling(server, MODERN, who="bob") as bob,
+        begin_call(server, MODERN) as ann,
+        begin_call(server, MODERN, caller="bob") as bob,
     ):
         thief = Browser()
         stolen = httpx2.URL(await thief.log_in(bob.link, "ann")).params["code"]
         back = await browser.log_in(ann.link, "ann")
         if not checked:
             provider.challenges.clear()
-        assert heading(await browser.get(changed(back, code=stolen))) == FAILED
-        await nothing(server)
+        assert (
+            heading(await browser.get(change_parameters(back, code=stolen))) == FAILED
+        )
+        await assert_no_grant(server)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ async def test_a_provider_that_is_not_safe_is_not_used(
     provider: Provider, server: FastMCP, browser: Browser, discovery: dict[str, Any]
 ) -> None:
     provider.wrong["discovery"] = discovery
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         page = await browser.get(call.link)
     assert (heading(page), page.status_code) == (LATER, 503)
     assert "location" not in page.headers
@@ -110,17 +112,19 @@ def test_a_provider_elsewhere_names_no_address_here(
 async def test_nothing_in_a_link_decides_where_the_browser_goes(
     provider: Provider, server: FastMCP, browser: Browser
 ) -> None:
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         evil = "https://example.com/steal"
-        more = {"redirect_uri": evil, "next": evil, "return_to": evil, "state": "mine"}
-        there = httpx2.URL(
-            (await browser.get(changed(call.link, **more))).headers["location"]
+        parameters = {"redirect_uri": evil, "next": evil, "return_to": evil}
+        link = change_parameters(call.link, state="mine", **parameters)
+        response = await browser.get(link)
+        login = httpx2.URL(response.headers["location"])
+        assert str(login).startswith(provider.issuer)
+        assert "example.com" not in str(login)
+        assert login.params["state"] != "mine"
+        response = await browser.get(str(login), sub="ann")
+        page = await browser.get(
+            change_parameters(response.headers["location"], next=evil)
         )
-        assert str(there).startswith(provider.issuer)
-        assert "example.com" not in str(there)
-        assert there.params["state"] != "mine"
-        done = await browser.get(str(there), sub="ann")
-        page = await browser.get(changed(done.headers["location"], next=evil))
         assert heading(page) == COMPLETE
         assert "location" not in page.headers
 
@@ -129,12 +133,12 @@ async def test_nothing_in_a_link_decides_where_the_browser_goes(
 async def test_a_page_repeats_nothing(
     provider: Provider, server: FastMCP, browser: Browser, name: str
 ) -> None:
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         back = httpx2.URL(await browser.log_in(call.link, "ann"))
         if name.startswith("error"):
             back = back.copy_remove_param("code")
         page = await browser.get(
-            changed(str(back), **{name: "<script>alert(1)</script>"})
+            change_parameters(str(back), **{name: "<script>alert(1)</script>"})
         )
     assert heading(page) == (STALE if name == "state" else FAILED)
     assert "alert" not in page.text
@@ -142,17 +146,19 @@ async def test_a_page_repeats_nothing(
     assert page.headers["cache-control"] == "no-store"
     assert page.headers["referrer-policy"] == "no-referrer"
     assert page.headers["x-content-type-options"] == "nosniff"
-    await nothing(server)
+    await assert_no_grant(server)
 
 
-async def test_who_denies_grants_nothing(server: FastMCP, browser: Browser) -> None:
-    async with calling(server, MODERN) as call:
-        there = (await browser.get(call.link)).headers["location"]
-        back = (await browser.get(there, action="deny")).headers["location"]
-        state = httpx2.URL(there).params["state"]
-        assert heading(await browser.get(changed(back, state=state))) == FAILED
+async def test_a_denied_login_grants_nothing(server: FastMCP, browser: Browser) -> None:
+    async with begin_call(server, MODERN) as call:
+        login = (await browser.get(call.link)).headers["location"]
+        back = (await browser.get(login, action="deny")).headers["location"]
+        state = httpx2.URL(login).params["state"]
+        assert (
+            heading(await browser.get(change_parameters(back, state=state))) == FAILED
+        )
         assert "did not grant access" in text_of(await call.go_on())
-        await nothing(server)
+        await assert_no_grant(server)
 
 
 DOWN = ["/.well-known/openid-configuration", TOKEN, "/jwks"]
@@ -163,13 +169,13 @@ async def test_a_provider_that_is_down_grants_nothing(
     provider: Provider, server: FastMCP, browser: Browser, path: str
 ) -> None:
     provider.wrong["down"] = [path]
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         if path == DOWN[0]:
             assert heading(await browser.get(call.link)) == LATER
         else:
             assert await browser.walk(call.link, "ann") == FAILED
         assert "alert" not in browser.seen[-1].text
-        await nothing(server)
+        await assert_no_grant(server)
 
 
 async def test_a_provider_that_is_slow_is_not_waited_for(
@@ -178,12 +184,12 @@ async def test_a_provider_that_is_slow_is_not_waited_for(
     browser: Browser,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         back, held = await browser.log_in(call.link, "ann"), provider.hold()
         monkeypatch.setattr("copier_fastmcp_engine.consent.oauth.PATIENCE", 0.3)
         assert heading(await browser.get(back)) == FAILED
         held.set()  # only now
-        await nothing(server)
+        await assert_no_grant(server)
 
 
 @pytest.mark.parametrize(
@@ -198,9 +204,9 @@ async def test_a_provider_that_lies_about_expiry_is_not_believed(
     longest: float,
 ) -> None:
     provider.wrong["token"], began = {"expires_in": expires_in}, time.time()
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
-        ends = (await grant_of(server, "ann")).expires_at
+        ends = (await load_grant(server, "ann")).expires_at
     assert began + longest <= ends <= time.time() + longest
 
 
@@ -209,9 +215,9 @@ async def test_an_expiry_that_is_no_number_is_no_token(
     provider: Provider, server: FastMCP, browser: Browser, expires_in: Any
 ) -> None:
     provider.wrong["token"] = {"expires_in": expires_in}
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         assert await browser.walk(call.link, "ann") == FAILED
-        await nothing(server)
+        await assert_no_grant(server)
 
 
 @pytest.mark.parametrize(
@@ -220,25 +226,25 @@ async def test_an_expiry_that_is_no_number_is_no_token(
 async def test_an_id_token_that_does_not_hold_grants_nothing(
     provider: Provider, server: FastMCP, browser: Browser, kind: str
 ) -> None:
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         back = await browser.log_in(call.link, "ann")
         nonce = httpx2.URL(str(browser.seen[-1].url)).params["nonce"]
-        other = await provider.id_token_of(
+        foreign = await provider.id_token_of(
             "ann", audience="another-client", nonce=nonce
         )
         tokens = {
-            "unsigned": ".".join([ALG_NONE, other.split(".")[1], ""]),
-            "of another client": other,
+            "unsigned": ".".join([ALG_NONE, foreign.split(".")[1], ""]),
+            "of another client": foreign,
             "missing": "",
             "no token": "{}",
         }
         provider.wrong["token"] = {"id_token": tokens[kind]}
         assert heading(await browser.get(back)) == FAILED
-        await nothing(server)
+        await assert_no_grant(server)
 
 
 @contextlib.asynccontextmanager
-async def dripping() -> AsyncIterator[str]:
+async def serve_slowly() -> AsyncIterator[str]:
     """The address of a server that sends one byte of its response at a time, for ever."""
 
     handlers: set[asyncio.Task[None]] = set()
@@ -270,17 +276,18 @@ async def dripping() -> AsyncIterator[str]:
 async def test_a_provider_that_drips_is_left_at_the_deadline(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = await oauth.Provider(settings(provider)).metadata()
+    metadata = await oauth.Provider(make_settings(provider)).metadata()
     monkeypatch.setattr(oauth, "PATIENCE", 0.3)
     grant = Grant(subject="ann", access_token="a", expires_at=0, granted_at=0)
-    async with dripping() as address:
+    async with serve_slowly() as address:
         slow = oauth.Provider(
-            settings(provider, oidc_issuer=address, jwt_issuer=address)
+            make_settings(provider, oidc_issuer=address, jwt_issuer=address)
         )
         with anyio.fail_after(PATIENCE), pytest.raises(ProviderError, match="reached"):
             await slow.metadata()
         endpoints = dict.fromkeys(["token_endpoint", "revocation_endpoint"], address)
-        slow._known, slow._until = {**known, **endpoints}, time.monotonic() + 60
+        slow._known = {**metadata, **endpoints}
+        slow._until = time.monotonic() + 60
         with anyio.fail_after(PATIENCE), pytest.raises(ProviderError, match="reached"):
             await slow.refresh(grant)
         with anyio.fail_after(PATIENCE):

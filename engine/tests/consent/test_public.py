@@ -1,7 +1,6 @@
-"""Public tools next to scoped ones over HTTP: who passes without a token, and what the others are answered."""
+"""Public tools next to scoped tools over HTTP: the status for each caller."""
 
 import asyncio
-import inspect
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,8 +17,8 @@ from copier_fastmcp_engine.registry import resource
 from copier_fastmcp_engine.tools import build_tool
 from engine.tests.engine_support.cloud.server import create_server
 from engine.tests.engine_support.cloud.settings import POLICY
-from engine.tests.engine_support.granting import ERAS, Held, settings
-from engine.tests.engine_support.provider import Provider, http
+from engine.tests.engine_support.granting import ERAS, Held, make_settings
+from engine.tests.engine_support.provider import Provider, serve_http
 from engine.tests.engine_support.raw import MODERN, Message
 
 pytestmark = pytest.mark.anyio
@@ -60,11 +59,11 @@ def scoped_resource(name: str) -> str:
 
 
 @asynccontextmanager
-async def served(provider: Provider, **more: Any) -> AsyncIterator[str]:
-    """The address of a server with these tools, one of them in a server that is mounted."""
+async def serve_tools(provider: Provider, **changes: Any) -> AsyncIterator[str]:
+    """Serve these tools over HTTP, one in a mounted server; yield the address."""
 
     def make(base: str) -> FastMCP[Any]:
-        server = create_server(settings(provider, server_url=base, **more))
+        server = create_server(make_settings(provider, server_url=base, **changes))
         inner: FastMCP[Any] = FastMCP("inner")
         for function in (zz_open, zz_scoped, zz_account):
             declaration = declaration_of(function)
@@ -74,49 +73,49 @@ async def served(provider: Provider, **more: Any) -> AsyncIterator[str]:
             if function is zz_scoped:
                 inner.add_tool(tool)
         server.mount(inner, namespace="in")
-        for each in (open_resource, scoped_resource):
-            server.add_resource(each)
+        server.add_resource(open_resource)
+        server.add_resource(scoped_resource)
         return server
 
-    async with http(make) as (base, _):
+    async with serve_http(make) as (base, _):
         yield base
 
 
-async def tokens(provider: Provider) -> dict[str, str]:
-    """Headers of callers: with no token, with a broken one, without the scope, and with it."""
-    found = {"": "", "broken": "Bearer e30.e30.x", "plain": "", "able": ""}
-    for name, scopes in (("plain", ["other"]), ("able", ["zz:read"])):
-        token = provider.token_of(name, *scopes)
-        found[name] = f"Bearer {await token if inspect.isawaitable(token) else token}"
-    return found
-
-
-def asked(method: str, **params: Any) -> Message:
-    """A request of the newest era."""
-    about = {"protocolVersion": MODERN, "clientInfo": {"name": "r", "version": "1"}}
-    meta = (about | {"clientCapabilities": {}}).items()
-    named = {f"io.modelcontextprotocol/{name}": value for name, value in meta}
+def make_headers(provider: Provider) -> dict[str, str]:
+    """Return the header of each caller: no token, a broken one, one without the scope, one with it."""
     return {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": method,
-        "params": params | {"_meta": named},
+        "": "",
+        "broken": "Bearer e30.e30.x",
+        "plain": f"Bearer {provider.token_of('plain', 'other')}",
+        "able": f"Bearer {provider.token_of('able', 'zz:read')}",
     }
+
+
+def build_request(method: str, **params: Any) -> Message:
+    """Return a request of the newest era."""
+    params["_meta"] = {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientInfo": {"name": "r", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
 async def post(
     base: str, body: Any, token: str = "", **headers: str
 ) -> httpx2.Response:
-    """The answer to a body, with the headers that its protocol wants."""
+    """Send a body with the headers that its protocol requires; return the response."""
     if isinstance(body, dict):
-        params = body.get("params") or {}
-        name = isinstance(params, dict) and (params.get("name") or params.get("uri"))
-        headers |= {
-            "MCP-Protocol-Version": MODERN,
-            "Mcp-Method": str(body.get("method")),
-        }
-        headers |= {"Mcp-Name": str(name)} if name else {}
-    headers |= {"Authorization": token} if token else {}
+        headers["MCP-Protocol-Version"] = MODERN
+        headers["Mcp-Method"] = str(body.get("method"))
+        params = body.get("params")
+        name = None
+        if isinstance(params, dict):
+            name = params.get("name") or params.get("uri")
+        if name:
+            headers["Mcp-Name"] = str(name)
+    if token:
+        headers["Authorization"] = token
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     async with httpx2.AsyncClient() as client:
         return await client.post(
@@ -124,93 +123,101 @@ async def post(
         )
 
 
-def call(name: str) -> Message:
-    return asked("tools/call", name=name, arguments={})
+def build_call(name: str) -> Message:
+    return build_request("tools/call", name=name, arguments={})
 
 
 # The request, and the status for each caller: without a token, a broken one, one without the scope, one with it.
 ROWS: dict[str, tuple[Any, tuple[int, int, int, int]]] = {
-    "list": (asked("tools/list"), (200, 401, 200, 200)),
-    "open tool": (call("zz_open"), (200, 401, 200, 200)),
-    "scoped tool": (call("zz_scoped"), (401, 401, 403, 200)),
-    "mounted scoped tool": (call("in_zz_scoped"), (401, 401, 403, 200)),
-    "mounted tool that needs consent": (call("in_zz_account"), (401, 401, 200, 200)),
-    "open resource": (asked("resources/read", uri="zz://open"), (200, 401, 200, 200)),
+    "list": (build_request("tools/list"), (200, 401, 200, 200)),
+    "open tool": (build_call("zz_open"), (200, 401, 200, 200)),
+    "scoped tool": (build_call("zz_scoped"), (401, 401, 403, 200)),
+    "mounted scoped tool": (build_call("in_zz_scoped"), (401, 401, 403, 200)),
+    "mounted tool that needs consent": (
+        build_call("in_zz_account"),
+        (401, 401, 200, 200),
+    ),
+    "open resource": (
+        build_request("resources/read", uri="zz://open"),
+        (200, 401, 200, 200),
+    ),
     "scoped resource": (
-        asked("resources/read", uri="zz://scoped/a"),
+        build_request("resources/read", uri="zz://scoped/a"),
         (401, 401, 403, 200),
     ),
-    "batch": ([call("zz_open")], (401, 401, 400, 400)),
+    "batch": ([build_call("zz_open")], (401, 401, 400, 400)),
     "garbage": (b"{", (401, 401, 400, 400)),
     "nothing": (b"", (401, 401, 400, 400)),
     "deep": (b"[" * 100_000, (401, 401, 400, 400)),
     "too long": (b'{"x": "' + b"x" * 5_000_000 + b'"}', (401, 401, 413, 413)),
     "a name that is none": (
-        asked("tools/call", name=["zz_scoped"]),
+        build_request("tools/call", name=["zz_scoped"]),
         (401, 401, 400, 400),
     ),
     "parameters that are none": (
-        asked("tools/call") | {"params": []},
+        build_request("tools/call") | {"params": []},
         (401, 401, 400, 400),
     ),
 }
 
 
-async def test_who_needs_a_token_is_told_so_and_nobody_else(provider: Provider) -> None:
-    seen = {}
-    async with served(provider, public=True) as base:
-        callers = await tokens(provider)
-        for name, (body, _) in ROWS.items():
-            answers = [await post(base, body, token) for token in callers.values()]
-            seen[name] = tuple(answer.status_code for answer in answers)
-    assert seen == {name: statuses for name, (_, statuses) in ROWS.items()}
+async def test_each_caller_gets_the_expected_status(provider: Provider) -> None:
+    async with serve_tools(provider, public=True) as base:
+        callers = make_headers(provider)
+        for name, (body, expected) in ROWS.items():
+            statuses = []
+            for token in callers.values():
+                response = await post(base, body, token)
+                statuses.append(response.status_code)
+            assert tuple(statuses) == expected, name
 
 
-async def test_a_refusal_says_what_is_needed_and_where_to_get_it(
+async def test_a_refusal_names_the_scope_and_the_metadata(
     provider: Provider,
 ) -> None:
-    async with served(provider, public=True) as base:
-        callers, place = await tokens(provider), METADATA.format(base=base)
-        for body in (call("zz_scoped"), asked("resources/read", uri="zz://scoped/a")):
-            for caller, words in (
-                ("", ['scope="zz:read"']),
-                ("plain", ['error="insufficient_scope"', 'scope="zz:read"']),
-            ):
-                challenge = (await post(base, body, callers[caller])).headers[
-                    "www-authenticate"
-                ]
-                assert [word for word in (*words, place) if word not in challenge] == []
+    async with serve_tools(provider, public=True) as base:
+        callers = make_headers(provider)
+        for body in (
+            build_call("zz_scoped"),
+            build_request("resources/read", uri="zz://scoped/a"),
+        ):
+            for caller in ("", "plain"):
+                response = await post(base, body, callers[caller])
+                challenge = response.headers["www-authenticate"]
+                assert 'scope="zz:read"' in challenge
+                assert METADATA.format(base=base) in challenge
+                if caller == "plain":
+                    assert 'error="insufficient_scope"' in challenge
 
 
-async def test_nobody_is_given_a_token(provider: Provider) -> None:
-    async with served(provider, public=True) as base:
-        callers = await tokens(provider)
-        texts = [
-            (await post(base, call("zz_open"), callers[name])).text
-            for name in ("", "plain")
-        ]
-    assert '"token":"nobody"' in texts[0]
-    assert '"token":"plain"' in texts[1]
+async def test_a_caller_without_a_token_stays_anonymous(provider: Provider) -> None:
+    async with serve_tools(provider, public=True) as base:
+        callers = make_headers(provider)
+        anonymous = await post(base, build_call("zz_open"), callers[""])
+        plain = await post(base, build_call("zz_open"), callers["plain"])
+    assert '"token":"nobody"' in anonymous.text
+    assert '"token":"plain"' in plain.text
 
 
 async def test_a_session_belongs_to_the_caller_who_opened_it(
     provider: Provider,
 ) -> None:
-    about = {"protocolVersion": "2025-11-25", "capabilities": {}}
-    begin: Message = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
-    begin["params"] = about | {"clientInfo": {"name": "r", "version": "1"}}
-    content, again = (
-        json.dumps(begin).encode(),
-        b'{"jsonrpc":"2.0","id":2,"method":"tools/list"}',
-    )
-    async with served(provider, public=True) as base:
-        able = (await tokens(provider))["able"]
+    params = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "r", "version": "1"},
+    }
+    initialize: Message = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
+    content = json.dumps(initialize | {"params": params}).encode()
+    listing = b'{"jsonrpc":"2.0","id":2,"method":"tools/list"}'
+    async with serve_tools(provider, public=True) as base:
+        able = make_headers(provider)["able"]
         opened = await post(base, content, able)
         session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
-        assert [
-            (await post(base, again, token, **session)).status_code
-            for token in ("", able)
-        ] == [404, 200]
+        anonymous = await post(base, listing, "", **session)
+        assert anonymous.status_code == 404
+        owner = await post(base, listing, able, **session)
+        assert owner.status_code == 200
         async with httpx2.AsyncClient() as client:
             for method in ("GET", "DELETE"):
                 done = await client.request(
@@ -224,25 +231,27 @@ async def test_a_client_without_a_token_lists_all_and_calls_what_is_open(
     provider: Provider, era: str
 ) -> None:
     async with (
-        served(provider, public=True) as base,
+        serve_tools(provider, public=True) as base,
         Client[Any](f"{base}/mcp", mode=era) as client,
     ):
         names = {tool.name for tool in await client.list_tools()}
         assert {"zz_open", "zz_scoped", "in_zz_account"} <= names
-        opened, other = await asyncio.gather(
+        result, contents = await asyncio.gather(
             client.call_tool("zz_open"), client.read_resource("zz://open")
         )
-        assert opened.structured_content == {"token": "nobody"}
-        assert other[0].text == "open"
+        assert result.structured_content == {"token": "nobody"}
+        assert contents[0].text == "open"
 
 
-async def test_otherwise_every_request_needs_a_token(provider: Provider) -> None:
-    async with served(provider) as base:
+async def test_without_the_setting_every_request_needs_a_token(
+    provider: Provider,
+) -> None:
+    async with serve_tools(provider) as base:
         for body, _ in ROWS.values():
             assert (await post(base, body)).status_code == 401
 
 
-async def test_it_opens_a_part_of_what_a_verifier_closes(provider: Provider) -> None:
+async def test_public_needs_a_token_verifier(provider: Provider) -> None:
     fields = dict.fromkeys(["jwt_issuer", "jwt_audience", "jwt_jwks_uri"])
     with pytest.raises(Exception, match=r"PUBLIC opens a part of what .*JWT_ISSUER"):
-        create_server(settings(provider, public=True, **fields))
+        create_server(make_settings(provider, public=True, **fields))

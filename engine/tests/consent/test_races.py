@@ -1,4 +1,4 @@
-"""Who renews, revokes and logs in at the same moment: each does what it says, and nobody logs in for nothing."""
+"""Simultaneous renewals, revocations and logins do not overwrite each other."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -10,7 +10,6 @@ import pytest
 from fastmcp import FastMCP
 
 from copier_fastmcp_engine.consent import store as consent_store
-from copier_fastmcp_engine.guard import guard_of
 from engine.tests.engine_support.granting import (
     COMPLETE,
     FAILED,
@@ -18,12 +17,13 @@ from engine.tests.engine_support.granting import (
     REQUIRED,
     SECRET,
     TOKEN,
-    calling,
+    assert_no_grant,
+    begin_call,
+    close_stores,
     flow,
-    grant_of,
-    nothing,
+    load_grant,
+    make_cloud_server,
     redis,
-    serving,
     text_of,
 )
 from engine.tests.engine_support.provider import Browser, Provider, heading
@@ -35,50 +35,45 @@ STORES = ["one server", "one file", pytest.param("one Redis", marks=NO_REDIS)]
 
 
 @contextlib.asynccontextmanager
-async def replicas(
+async def make_replicas(
     provider: Provider, store: str, folder: Path
 ) -> AsyncIterator[list[FastMCP]]:
-    """Two servers that share what people grant, or one that is there twice."""
+    """Yield two servers that share their grants, or one server twice."""
     if store == "one server":
-        yield [serving(provider)] * 2
+        yield [make_cloud_server(provider)] * 2
     elif store == "one file":
         shared: dict[str, Any] = {
             "consent_database": str(folder / "c.db"),
             "secret_keys": SECRET,
         }
-        yield [serving(provider, **shared) for _ in range(2)]
+        yield [make_cloud_server(provider, **shared) for _ in range(2)]
     else:
         pytest.importorskip("redis")
         with redis(folder) as address:
             shared = {"state": address, "secret_keys": SECRET, "state_keys": [SECRET]}
-            servers = [serving(provider, **shared) for _ in range(2)]
+            servers = [make_cloud_server(provider, **shared) for _ in range(2)]
             yield servers
             for server in servers:
-                stores: list[Any] = [
-                    flow.consent_of(server).store._rows,
-                    guard_of(server).gate.store,
-                ]
-                for each in stores:
-                    await each.close()
+                await close_stores(server)
 
 
 async def look(server: FastMCP, answers: list[Message]) -> None:
-    """Call a tool as a client does that shows nothing."""
+    """Call a tool with a client that cannot show a link; add the response to `answers`."""
     with user("ann"):
         async with connect(server, LEGACY, can={}) as raw:
             number = await raw.send("tools/call", name="zz_look", arguments={})
             answers.append(await raw.receive(number))
 
 
-async def granted(server: FastMCP, browser: Browser) -> None:
+async def grant_access(server: FastMCP, browser: Browser) -> None:
     """Let Ann grant access."""
-    async with calling(server, LEGACY, "none") as call:
+    async with begin_call(server, LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
 
 
-async def ended(server: FastMCP) -> None:
-    """Let the access token of Ann's grant be over."""
-    grant = await grant_of(server, "ann")
+async def expire_token(server: FastMCP) -> None:
+    """Let the access token of Ann's grant expire."""
+    grant = await load_grant(server, "ann")
     await flow.consent_of(server).keep(ANN, grant.model_copy(update={"expires_at": 1}))
 
 
@@ -87,30 +82,29 @@ async def test_ten_racing_renewals_use_each_refresh_token_once(
     provider: Provider, browser: Browser, tmp_path: Path, store: str
 ) -> None:
     provider.wrong["rotates"] = True
-    async with replicas(provider, store, tmp_path) as servers:
-        await granted(servers[0], browser)
+    async with make_replicas(provider, store, tmp_path) as servers:
+        await grant_access(servers[0], browser)
         for _ in range(4):
-            await ended(servers[0])
+            await expire_token(servers[0])
             before, answers = provider.asked.count(TOKEN), list[Message]()
             async with anyio.create_task_group() as tasks:
                 for server in servers * 5:
                     tasks.start_soon(look, server, answers)
             assert provider.asked.count(TOKEN) == before + 1
             assert -1 not in provider.families.values()
-            newest = (await grant_of(servers[1], "ann")).access_token
-            held = [
-                answer["result"]["structuredContent"]["token"] for answer in answers
-            ]
-            assert held == [newest] * 10
+            newest = (await load_grant(servers[1], "ann")).access_token
+            assert len(answers) == 10
+            for answer in answers:
+                assert answer["result"]["structuredContent"] == {"token": newest}
 
 
 @pytest.mark.parametrize("store", STORES)
 async def test_a_revocation_during_a_renewal_stays(
     provider: Provider, browser: Browser, tmp_path: Path, store: str
 ) -> None:
-    async with replicas(provider, store, tmp_path) as servers:
-        await granted(servers[0], browser)
-        await ended(servers[0])
+    async with make_replicas(provider, store, tmp_path) as servers:
+        await grant_access(servers[0], browser)
+        await expire_token(servers[0])
         answers: list[Message] = []
         held = provider.hold()
         async with anyio.create_task_group() as tasks:
@@ -120,7 +114,7 @@ async def test_a_revocation_during_a_renewal_stays(
             assert await flow.consent_of(servers[1]).revoke(ANN) == (True, True)
             held.set()
         assert text_of(answers[0]).startswith(REQUIRED)
-        await nothing(servers[0])
+        await assert_no_grant(servers[0])
         assert set(provider.tokens) == set(provider.revoked)
 
 
@@ -129,8 +123,8 @@ async def test_a_revocation_during_a_login_stays(
     provider: Provider, browser: Browser, tmp_path: Path, store: str
 ) -> None:
     async with (
-        replicas(provider, store, tmp_path) as servers,
-        calling(servers[0], LEGACY, "none") as call,
+        make_replicas(provider, store, tmp_path) as servers,
+        begin_call(servers[0], LEGACY, "none") as call,
     ):
         back = await browser.log_in(call.link, "ann")
         held = provider.hold()
@@ -141,26 +135,28 @@ async def test_a_revocation_during_a_login_stays(
             await flow.consent_of(servers[1]).revoke(ANN)
             held.set()
         assert heading(browser.seen[-1]) == FAILED
-        await nothing(servers[0])
+        await assert_no_grant(servers[0])
         assert set(provider.tokens) == set(provider.revoked) != set()
 
 
-async def test_who_grants_again_after_a_revocation_is_let_in(
+async def test_a_new_grant_after_a_revocation_counts(
     provider: Provider, server: FastMCP, browser: Browser
 ) -> None:
     for _ in range(2):
-        await granted(server, browser)
+        await grant_access(server, browser)
         await flow.consent_of(server).revoke(ANN)
-    await granted(server, browser)
-    assert (await grant_of(server, "ann")).access_token == provider.tokens[-2]
+    await grant_access(server, browser)
+    assert (await load_grant(server, "ann")).access_token == provider.tokens[-2]
 
 
 async def test_a_login_during_a_renewal_is_not_overwritten(
     provider: Provider, server: FastMCP, browser: Browser
 ) -> None:
-    await granted(server, browser)
-    newer = (await grant_of(server, "ann")).model_copy(update={"access_token": "newer"})
-    await ended(server)
+    await grant_access(server, browser)
+    newer = (await load_grant(server, "ann")).model_copy(
+        update={"access_token": "newer"}
+    )
+    await expire_token(server)
     answers, held = list[Message](), provider.hold()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(look, server, answers)
@@ -168,7 +164,7 @@ async def test_a_login_during_a_renewal_is_not_overwritten(
             await anyio.sleep(0.01)
         await flow.consent_of(server).keep(ANN, newer)
         held.set()
-    assert (await grant_of(server, "ann")).access_token == "newer"
+    assert (await load_grant(server, "ann")).access_token == "newer"
     assert answers[0]["result"]["structuredContent"] == {"token": "newer"}
 
 
@@ -176,8 +172,8 @@ async def test_a_caller_that_leaves_tears_no_renewal_up(
     provider: Provider, server: FastMCP, browser: Browser
 ) -> None:
     provider.wrong["rotates"] = True
-    await granted(server, browser)
-    await ended(server)
+    await grant_access(server, browser)
+    await expire_token(server)
     held = provider.hold()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(flow.consent_of(server).fresh, ANN)
@@ -190,14 +186,14 @@ async def test_a_caller_that_leaves_tears_no_renewal_up(
     assert "structuredContent" in answers[0]["result"]
 
 
-async def test_who_died_in_a_renewal_holds_nobody_up(
+async def test_a_renewal_that_died_blocks_only_until_its_turn_ends(
     provider: Provider,
     server: FastMCP,
     browser: Browser,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    await granted(server, browser)
-    await ended(server)
+    await grant_access(server, browser)
+    await expire_token(server)
     consent, answers = flow.consent_of(server), list[Message]()
     name = str(await consent._current(ANN))
     assert await consent.store.add("turns", name, 600)

@@ -21,9 +21,9 @@ from engine.tests.engine_support.granting import (
     PREFIX,
     REQUIRED,
     add_tools,
-    calling,
+    begin_call,
+    make_environment,
     text_of,
-    variables,
 )
 from engine.tests.engine_support.notes import extend
 from engine.tests.engine_support.provider import Browser, Provider
@@ -59,7 +59,7 @@ def make_server(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> MakeServ
     """Return a function that makes a server in front of an API that answers as another function does."""
 
     def make(answer: Answer, **settings: str) -> FastMCP[Any]:
-        for name, value in variables(provider, **settings).items():
+        for name, value in make_environment(provider, **settings).items():
             monkeypatch.setenv(name, value)
         clients: list[GrantedApi] = []
 
@@ -93,7 +93,7 @@ async def test_a_request_carries_what_its_user_granted(
         return httpx2.Response(401 if len(sent) == 1 else 200, json=NOTE)
 
     server = make_server(answer)
-    async with calling(server, era, "none", tool="fetch_note") as call:
+    async with begin_call(server, era, "none", tool="fetch_note") as call:
         assert text_of(call.message).startswith(REQUIRED)
         assert await browser.walk(call.link, "ann") == COMPLETE
         assert sent == []
@@ -114,7 +114,7 @@ async def test_a_token_for_everybody_comes_first(
         return httpx2.Response(200, json=NOTE)
 
     server = make_server(answer, API_TOKEN="for all")
-    async with calling(server, LEGACY, "none", tool="fetch_note") as call:
+    async with begin_call(server, LEGACY, "none", tool="fetch_note") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
         await call.go_on()
     assert sent == ["Bearer for all"]

@@ -26,11 +26,11 @@ from engine.tests.engine_support.granting import (
     COMPLETE,
     ERAS,
     REQUIRED,
-    link_in,
-    serving,
+    find_link,
+    make_cloud_server,
     zz_look,
 )
-from engine.tests.engine_support.provider import Browser, Provider, http
+from engine.tests.engine_support.provider import Browser, Provider, serve_http
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, Raw, connect, user
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +49,7 @@ async def zz_of(name: str) -> str:
     return f"{SECRET}: {name}"
 
 
-def registered(server: FastMCP) -> Message:
+def add_resource(server: FastMCP) -> Message:
     """A resource of the policy."""
     server.add_resource(
         resource("mine://all", name="Mine", description="Mine.")(zz_mine)
@@ -57,20 +57,20 @@ def registered(server: FastMCP) -> Message:
     return {"method": "resources/read", "uri": "mine://all"}
 
 
-def template(server: FastMCP) -> Message:
+def add_template(server: FastMCP) -> Message:
     """A template, with the decorators the other way round."""
-    made = resource("mine://{name}", name="One", description="One.")(zz_of)
-    server.add_resource(requires_consent(made))
+    mine = resource("mine://{name}", name="One", description="One.")(zz_of)
+    server.add_resource(requires_consent(mine))
     return {"method": "resources/read", "uri": "mine://one"}
 
 
-def by_hand(server: FastMCP) -> Message:
+def add_plain_resource(server: FastMCP) -> Message:
     """A resource that FastMCP's own decorator declares."""
     server.resource("mine://all")(zz_mine)
     return {"method": "resources/read", "uri": "mine://all"}
 
 
-def mounted(server: FastMCP) -> Message:
+def mount_template(server: FastMCP) -> Message:
     """A resource of a server that is mounted."""
     child = FastMCP("child")
     child.resource("mine://{name}")(requires_consent(zz_of))
@@ -78,13 +78,13 @@ def mounted(server: FastMCP) -> Message:
     return {"method": "resources/read", "uri": "mine://child/one"}
 
 
-def prompt(server: FastMCP) -> Message:
+def add_prompt(server: FastMCP) -> Message:
     """A prompt."""
     server.prompt(zz_mine)
     return {"method": "prompts/get", "name": "zz_mine"}
 
 
-def mounted_prompt(server: FastMCP) -> Message:
+def mount_prompt(server: FastMCP) -> Message:
     """A prompt of a server that is mounted."""
     child = FastMCP("child")
     child.prompt(zz_mine)
@@ -92,7 +92,7 @@ def mounted_prompt(server: FastMCP) -> Message:
     return {"method": "prompts/get", "name": "child_zz_mine"}
 
 
-def mounted_tool(server: FastMCP) -> Message:
+def mount_policy_tool(server: FastMCP) -> Message:
     """A tool of a server that is mounted, which the policy built."""
     child = FastMCP("child")
     child.add_tool(build_tool(POLICY, zz_mine, read(title="Mine")))
@@ -100,7 +100,7 @@ def mounted_tool(server: FastMCP) -> Message:
     return {"method": "tools/call", "name": "child_zz_mine", "arguments": {}}
 
 
-def foreign_tool(server: FastMCP) -> Message:
+def mount_foreign_tool(server: FastMCP) -> Message:
     """A tool of a server that is mounted, which FastMCP built."""
     child = FastMCP("child")
     child.tool(read(title="Mine")(zz_mine))
@@ -108,67 +108,81 @@ def foreign_tool(server: FastMCP) -> Message:
     return {"method": "tools/call", "name": "child_zz_mine", "arguments": {}}
 
 
-def renamed(server: FastMCP) -> Message:
+def rename_tool(server: FastMCP) -> Message:
     """A tool under another name."""
     server.add_transform(ToolTransform({"zz_look": ToolTransformConfig(name="look")}))
     return {"method": "tools/call", "name": "look", "arguments": {}}
 
 
-def found(server: FastMCP) -> Message:
+def add_search(server: FastMCP) -> Message:
     """A tool that a search found."""
     server.add_transform(RegexSearchTransform())
     arguments = {"name": "zz_look", "arguments": {}}
     return {"method": "tools/call", "name": "call_tool", "arguments": arguments}
 
 
-def handled(server: FastMCP) -> Message:
+def add_error_handler(server: FastMCP) -> Message:
     """A tool below a middleware that makes another error of every error."""
     server.add_middleware(ErrorHandlingMiddleware())
     return {"method": "tools/call", "name": "zz_look", "arguments": {}}
 
 
-SERVED = [registered, template, by_hand, mounted, prompt, mounted_prompt]
-SERVED += [mounted_tool, foreign_tool, renamed, found, handled]
+SERVED = [
+    add_resource,
+    add_template,
+    add_plain_resource,
+    mount_template,
+    add_prompt,
+    mount_prompt,
+]
+SERVED += [
+    mount_policy_tool,
+    mount_foreign_tool,
+    rename_tool,
+    add_search,
+    add_error_handler,
+]
 
 
-async def sent(raw: Raw, what: Message) -> Message:
-    """What a request comes to, before anyone answers a question."""
-    number, asked = await raw.send(**what), len(raw.asked)
-    while number not in raw.came and len(raw.asked) == asked:
+async def send_request(raw: Raw, what: Message) -> Message:
+    """Send a request; return its response, or the question that it causes."""
+    count = len(raw.asked)
+    number = await raw.send(**what)
+    while number not in raw.came and len(raw.asked) == count:
         await raw.next()
-    return raw.came.pop(number) if number in raw.came else raw.asked[-1]
+    if number in raw.came:
+        return raw.came.pop(number)
+    return raw.asked[-1]
 
 
 WAYS = [(serve, "url") for serve in SERVED] + [
-    (registered, "form"),
-    (registered, "none"),
+    (add_resource, "form"),
+    (add_resource, "none"),
 ]
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(("serve", "way"), WAYS)
+@pytest.mark.parametrize(("serve", "mode"), WAYS)
 async def test_nothing_is_served_without_consent(
-    provider: Provider, browser: Browser, serve: Serve, way: str, era: str
+    provider: Provider, browser: Browser, serve: Serve, mode: str, era: str
 ) -> None:
-    server = serving(provider)
+    server = make_cloud_server(provider)
     what = serve(server)
     with user("ann"):
-        async with connect(server, era, can=CAN[way]) as raw:
-            message = await sent(raw, what)
+        async with connect(server, era, can=CAN[mode]) as raw:
+            message = await send_request(raw, what)
             assert SECRET not in json.dumps(message)
-            if way == "url" and era == LEGACY:
+            if mode == "url" and era == LEGACY:
                 assert message["error"]["code"] == -32042, message
-            elif way != "none" and era == MODERN:
+            elif mode != "none" and era == MODERN:
                 assert "consent" in message["result"]["inputRequests"], message
-            assert await browser.walk(link_in(message), "ann") == COMPLETE
-            if (
-                "method" in message
-            ):  # a form within the call, which the person closes now
+            assert await browser.walk(find_link(message), "ann") == COMPLETE
+            if "method" in message:  # a form within the call, which the user closes now
                 accepted = {"action": "accept", "content": {"acknowledged": True}}
                 await raw.post(id=message["id"], result=accepted)
                 message = await raw.receive(len(raw.sent))
             else:
-                message = await sent(raw, what)
+                message = await send_request(raw, what)
     held = provider.tokens[0] if "look" in json.dumps(what) else SECRET
     assert held in json.dumps(message), message
 
@@ -182,12 +196,12 @@ async def test_a_resource_without_its_scope_is_refused_and_the_scope_named(
         return SECRET
 
     def make(base: str) -> FastMCP:
-        server = serving(provider, server_url=base)
+        server = make_cloud_server(provider, server_url=base)
         server.add_resource(zz_scoped)
         guard_of(server).check()
         return server
 
-    async with http(make) as (base, _):
+    async with serve_http(make) as (base, _):
         answers = []
         for scope in ("other:read", "zz:read"):
             token = provider.token_of("ann", scope)
@@ -203,9 +217,9 @@ async def test_a_resource_without_its_scope_is_refused_and_the_scope_named(
 
 
 async def test_the_link_is_the_only_thing_a_refusal_tells(provider: Provider) -> None:
-    server = serving(provider)
+    server = make_cloud_server(provider)
     async with connect(server, MODERN, can={}) as raw:
         with user("ann"):
-            message = await sent(raw, registered(server))
+            message = await send_request(raw, add_resource(server))
     assert message["error"]["message"].startswith(REQUIRED)
     assert zz_look.__name__ not in json.dumps(message)

@@ -1,4 +1,4 @@
-"""Settings that are not safe stop the start with one line."""
+"""Unsafe settings stop the start with one line."""
 
 import os
 import socket
@@ -21,13 +21,13 @@ from engine.tests.engine_support.cloud.settings import POLICY, Settings
 from engine.tests.engine_support.granting import (
     PREFIX,
     SECRET,
-    calling,
+    begin_call,
     flow,
-    serving,
+    make_cloud_server,
+    make_environment,
     text_of,
-    variables,
 )
-from engine.tests.engine_support.provider import Provider, http
+from engine.tests.engine_support.provider import Provider, serve_http
 from engine.tests.engine_support.raw import MODERN
 
 pytestmark = pytest.mark.anyio
@@ -37,8 +37,8 @@ async def test_a_port_that_is_taken_is_one_line(provider: Provider) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         back = f"http://127.0.0.1:{port}/oauth/callback"
-        async with calling(
-            serving(provider, elicitation_callback_url=back), MODERN
+        async with begin_call(
+            make_cloud_server(provider, elicitation_callback_url=back), MODERN
         ) as call:
             assert text_of(call.message) == f"port {port} for the page is taken"
 
@@ -48,9 +48,9 @@ def test_a_file_that_is_no_store_stops_the_start(
 ) -> None:
     (tmp_path / "c.db").write_text("no database " * 100)
     (tmp_path / "c.db").chmod(0o600)
-    more = {"consent_database": str(tmp_path / "c.db"), "secret_keys": SECRET}
+    path = str(tmp_path / "c.db")
     with pytest.raises(Exception, match=f"^{PREFIX}CONSENT_DATABASE .*not a database$"):
-        serving(provider, **more)
+        make_cloud_server(provider, consent_database=path, secret_keys=SECRET)
 
 
 KEPT = {"CONSENT_DATABASE": "/tmp/never/c.db"}
@@ -107,8 +107,8 @@ UNSAFE: dict[str, tuple[dict[str, str], str]] = {
 def test_unsafe_settings_stop_the_start_with_one_line(
     provider: Provider, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    more, reason = UNSAFE[name]
-    for variable, value in variables(provider, **more).items():
+    changes, reason = UNSAFE[name]
+    for variable, value in make_environment(provider, **changes).items():
         monkeypatch.setenv(variable, value)
     with pytest.raises(ValueError, match="^" + PREFIX) as stopped:
         flow.Consent(Settings())
@@ -118,11 +118,11 @@ def test_unsafe_settings_stop_the_start_with_one_line(
 
 def run_refused(
     monkeypatch: pytest.MonkeyPatch,
-    variables: dict[str, str],
+    environment: dict[str, str],
     host: str | None = None,
 ) -> str:
     """Return the line with which `run --http` refuses to serve: sys.exit prints it, and makes the exit code 1."""
-    for name, value in variables.items():
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("gc.disable", lambda: None)
     with pytest.raises(SystemExit) as stopped:
@@ -133,10 +133,10 @@ def run_refused(
     return line
 
 
-def test_over_http_a_server_that_knows_nobody_does_not_start(
+def test_an_http_server_without_a_verifier_does_not_start(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nobody = variables(provider, JWT_ISSUER="", JWT_AUDIENCE="", JWT_JWKS_URI="")
+    nobody = make_environment(provider, JWT_ISSUER="", JWT_AUDIENCE="", JWT_JWKS_URI="")
     line = run_refused(monkeypatch, nobody)
     assert f"set {PREFIX}JWT_ISSUER" in line
 
@@ -158,7 +158,9 @@ def test_the_credentials_of_one_user_are_not_for_strangers(name: str) -> None:
     assert serve_at(near, "127.0.0.1", 8000) is None
 
 
-def test_the_command_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_refuses_strangers_with_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     single = {
         f"{PREFIX}STATIC_CREDENTIALS": "the only one",
         f"{PREFIX}DATABASE": ":memory:",
@@ -167,20 +169,23 @@ def test_the_command_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert line == f"{POLICY.server_name}: {STRANGERS_ARE_REFUSED}"
 
 
-@pytest.mark.parametrize("known", [True, False])
-async def test_without_the_command_the_credentials_serve_who_is_known(
-    provider: Provider, known: bool
+@pytest.mark.parametrize("verifies", [True, False])
+async def test_without_the_command_the_credentials_need_a_verified_caller(
+    provider: Provider, verifies: bool
 ) -> None:
-    more = {"enable_offline_access": False, "static_credentials": "the only one"}
-    if not known:
-        more |= dict.fromkeys(["jwt_issuer", "jwt_audience", "jwt_jwks_uri"])
-    async with http(lambda base: serving(provider, **more)) as (base, _):
-        token = provider.token_of("ann", "zz:read") if known else None
+    fields = {"enable_offline_access": False, "static_credentials": "the only one"}
+    if not verifies:
+        fields |= dict.fromkeys(["jwt_issuer", "jwt_audience", "jwt_jwks_uri"])
+    async with serve_http(lambda base: make_cloud_server(provider, **fields)) as (
+        base,
+        _,
+    ):
+        token = provider.token_of("ann", "zz:read") if verifies else None
         transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
         async with Client(transport, mode=MODERN) as client:
             answer = await client.call_tool("zz_alone", {}, raise_on_error=False)
-    assert answer.is_error != known
-    assert ("the only one" in str(answer)) == known
+    assert answer.is_error != verifies
+    assert ("the only one" in str(answer)) == verifies
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes are of POSIX")
@@ -194,41 +199,42 @@ def test_a_store_that_anybody_may_use_stops_the_start(
     with pytest.raises(
         Exception, match=f"^{PREFIX}CONSENT_DATABASE .*run `chmod 600 {path}`$"
     ):
-        serving(provider, consent_database=str(path), secret_keys=SECRET)
+        make_cloud_server(provider, consent_database=str(path), secret_keys=SECRET)
 
 
 class Ring(KeyringBackend):
     """A keyring in memory."""
 
-    kept: ClassVar[dict[tuple[str, str], str]] = {}
+    passwords: ClassVar[dict[tuple[str, str], str]] = {}
 
     def get_password(self, service: str, username: str) -> str | None:
-        """What is kept."""
-        return self.kept.get((service, username))
+        """Return a stored password."""
+        return self.passwords.get((service, username))
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        """Keep it."""
-        self.kept[service, username] = password
+        """Store a password."""
+        self.passwords[service, username] = password
 
 
 @pytest.mark.parametrize("ring", [Ring, Fail])
-def test_a_keyring_keeps_the_secret_where_there_is_one(
+def test_the_secret_is_stored_in_the_keyring_or_its_absence_reported(
     provider: Provider, tmp_path: Path, ring: type[KeyringBackend]
 ) -> None:
     before = keyring.get_keyring()
     keyring.set_keyring(ring())
-    more = {"consent_database": str(tmp_path / "c.db"), "secret_keyring": True}
+    fields = {"consent_database": str(tmp_path / "c.db"), "secret_keyring": True}
     try:
         if ring is Fail:
             with pytest.raises(
                 Exception, match="there is no keyring here; set SECRET_KEYS"
             ):
-                serving(provider, **more)
+                make_cloud_server(provider, **fields)
             return
-        sealed = [flow.consent_of(serving(provider, **more)).store for _ in range(2)]
-        anyio.run(sealed[0].put, "grants", "a", {"x": 1}, 60)
-        assert anyio.run(sealed[1].get, "grants", "a") == {"x": 1}
-        (secret,) = Ring.kept.values()
+        first = flow.consent_of(make_cloud_server(provider, **fields)).store
+        second = flow.consent_of(make_cloud_server(provider, **fields)).store
+        anyio.run(first.put, "grants", "a", {"x": 1}, 60)
+        assert anyio.run(second.get, "grants", "a") == {"x": 1}
+        (secret,) = Ring.passwords.values()
         assert len(secret) == 64
     finally:
         keyring.set_keyring(before)
@@ -244,5 +250,5 @@ def test_a_setting_that_is_gone_is_warned_about(
     variable: str,
 ) -> None:
     monkeypatch.setenv(variable, "x")
-    serving(provider)
+    make_cloud_server(provider)
     assert f"{variable} has no effect any more; set {PREFIX}" in caplog.text

@@ -1,4 +1,4 @@
-"""The tools that come along with consent, the three modes, and scopes over HTTP."""
+"""The tools that consent adds, its three modes, and scopes over HTTP."""
 
 import json
 import re
@@ -25,16 +25,16 @@ from engine.tests.engine_support.granting import (
     TIMED_OUT,
     YES,
     Grant,
-    calling,
+    begin_call,
     commands,
-    end,
+    expire_link,
     flow,
-    grant_of,
-    serving,
+    load_grant,
+    make_cloud_server,
+    make_environment,
     text_of,
-    variables,
 )
-from engine.tests.engine_support.provider import Browser, Provider, http
+from engine.tests.engine_support.provider import Browser, Provider, serve_http
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, user
 
 pytestmark = [
@@ -44,27 +44,29 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("way", CAN)
+@pytest.mark.parametrize("mode", CAN)
 async def test_the_link_leads_to_the_provider_with_pkce(
-    provider: Provider, browser: Browser, way: str
+    provider: Provider, browser: Browser, mode: str
 ) -> None:
-    async with calling(serving(provider), LEGACY, way, tool="check_logged_in") as call:
-        there = (await browser.get(call.link)).headers["location"]
-        assert there.startswith(provider.issuer)
-        query = httpx2.URL(there).params
-        assert (query["response_type"], query["client_id"]) == ("code", "this-server")
-        assert (
-            query["redirect_uri"] == call.link.split("/oauth/")[0] + "/oauth/callback"
-        )
+    async with begin_call(
+        make_cloud_server(provider), LEGACY, mode, tool="check_logged_in"
+    ) as call:
+        login = (await browser.get(call.link)).headers["location"]
+        assert login.startswith(provider.issuer)
+        query = httpx2.URL(login).params
+        assert query["response_type"] == "code"
+        assert query["client_id"] == "this-server"
+        base = call.link.split("/oauth/")[0]
+        assert query["redirect_uri"] == f"{base}/oauth/callback"
         assert query["scope"] == "openid offline_access"
         assert query["code_challenge_method"] == "S256"
         assert query["state"]
         assert query["nonce"]
 
 
-async def test_who_answers_after_the_link_has_ended_is_told_so(server: FastMCP) -> None:
-    async with calling(server, MODERN) as call:
-        await end(server, call.link)
+async def test_an_answer_after_the_link_expired_is_reported(server: FastMCP) -> None:
+    async with begin_call(server, MODERN) as call:
+        await expire_link(server, call.link)
         assert text_of(await call.go_on()) == TIMED_OUT
 
 
@@ -86,8 +88,8 @@ async def test_check_logged_in_has_four_answers(
     status: str,
 ) -> None:
     monkeypatch.setattr("copier_fastmcp_engine.consent.asking.SETTLE", 0.1)
-    server = serving(provider)
-    async with calling(server, era, "form", tool="check_logged_in") as call:
+    server = make_cloud_server(provider)
+    async with begin_call(server, era, "form", tool="check_logged_in") as call:
         done = await call.go_on(reply)
         assert done["result"]["structuredContent"] == {"status": status}
         await call.begin()
@@ -95,12 +97,10 @@ async def test_check_logged_in_has_four_answers(
         assert (await call.go_on())["result"]["structuredContent"] == {"status": "yes"}
 
 
-async def test_what_was_granted_is_taken_back(
-    provider: Provider, browser: Browser
-) -> None:
-    server = serving(provider)
+async def test_a_grant_can_be_revoked(provider: Provider, browser: Browser) -> None:
+    server = make_cloud_server(provider)
     revoke = f"revoke_{DOMAIN}_access"
-    async with calling(server, LEGACY, "none") as call:
+    async with begin_call(server, LEGACY, "none") as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
         yes = {"action": "accept", "content": {"confirm": True}}
         with user("ann"):
@@ -110,16 +110,14 @@ async def test_what_was_granted_is_taken_back(
                     done = await raw.receive(await raw.send("tools/call", **arguments))
         assert "result" in done
         assert sorted(provider.revoked) == sorted(provider.tokens)
-        assert await grant_of(server, "ann") is None
-        again = await call.begin()
-        assert text_of(again.message).startswith(REQUIRED)
+        assert await load_grant(server, "ann") is None
+        await call.begin()
+        assert text_of(call.message).startswith(REQUIRED)
 
 
 @pytest.mark.parametrize("name", ["check_provisioning_status", "list_tools"])
-async def test_what_says_read_only_starts_nothing(
-    provider: Provider, name: str
-) -> None:
-    server = serving(provider)
+async def test_read_only_calls_start_no_login(provider: Provider, name: str) -> None:
+    server = make_cloud_server(provider)
     rows: Any = flow.consent_of(server).store
     before = rows._rows._run("SELECT * FROM rows")
     async with Client(server, mode=MODERN) as client:
@@ -142,21 +140,22 @@ def test_the_one_user_of_stdio_has_commands(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    kept = {"CONSENT_DATABASE": str(tmp_path / "consent.db"), "SECRET_KEYS": SECRET}
-    for name, value in variables(provider, **kept).items():
+    database = str(tmp_path / "consent.db")
+    values = make_environment(provider, CONSENT_DATABASE=database, SECRET_KEYS=SECRET)
+    for name, value in values.items():
         monkeypatch.setenv(name, value)
-    path = {name.lower(): value for name, value in kept.items()}
-    consent = flow.consent_of(serving(provider, **path))
-    now = time.time()
-    made = Grant(
+    server = make_cloud_server(provider, consent_database=database, secret_keys=SECRET)
+    consent = flow.consent_of(server)
+    granted_at = time.time()
+    grant = Grant(
         subject="ann",
         access_token="t",
         scope="openid",
-        expires_at=now + 60,
-        granted_at=now,
+        expires_at=granted_at + 60,
+        granted_at=granted_at,
     )
     commands.status()
-    anyio.run(consent.keep, flow.LOCAL, made)
+    anyio.run(consent.keep, flow.LOCAL, grant)
     commands.status()
     commands.revoke()
     commands.revoke()
@@ -173,8 +172,10 @@ def test_a_store_that_is_away_is_one_line(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("redis")
-    kept = {"STATE": "redis://127.0.0.1:1/0", "SECRET_KEYS": SECRET}
-    for name, value in variables(provider, **kept).items():
+    values = make_environment(
+        provider, STATE="redis://127.0.0.1:1/0", SECRET_KEYS=SECRET
+    )
+    for name, value in values.items():
         monkeypatch.setenv(name, value)
     for command in (commands.status, commands.revoke):
         with pytest.raises(
@@ -186,7 +187,7 @@ def test_a_store_that_is_away_is_one_line(
 async def test_in_pass_through_mode_nothing_is_kept_nor_served_for_it(
     provider: Provider,
 ) -> None:
-    server = serving(provider, enable_offline_access=False)
+    server = make_cloud_server(provider, enable_offline_access=False)
     async with Client(server, mode=MODERN) as client:
         names = {tool.name for tool in await client.list_tools()}
         assert names.isdisjoint({"check_logged_in", f"request_{DOMAIN}_access"})
@@ -196,7 +197,7 @@ async def test_in_pass_through_mode_nothing_is_kept_nor_served_for_it(
 
 async def test_a_single_user_is_never_asked(provider: Provider) -> None:
     single = {"enable_offline_access": False, "static_credentials": "the only one"}
-    async with Client(serving(provider, **single), mode=MODERN) as client:
+    async with Client(make_cloud_server(provider, **single), mode=MODERN) as client:
         held = await client.call_tool("zz_look", {})
     assert held.structured_content == {"token": "the only one"}
 
@@ -204,7 +205,9 @@ async def test_a_single_user_is_never_asked(provider: Provider) -> None:
 async def test_over_http_a_missing_scope_is_named_and_its_tool_listed(
     provider: Provider,
 ) -> None:
-    async with http(lambda base: serving(provider, server_url=base)) as (base, _):
+    async with serve_http(
+        lambda base: make_cloud_server(provider, server_url=base)
+    ) as (base, _):
         token = provider.token_of("ann", "other:read")
         transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
         async with Client(transport, mode=MODERN) as client:
@@ -228,7 +231,9 @@ async def test_over_http_a_scope_that_all_need_is_refused_by_its_status(
     provider: Provider,
 ) -> None:
     make = {"jwt_scopes": "all:need"}
-    async with http(lambda base: serving(provider, server_url=base, **make)) as (
+    async with serve_http(
+        lambda base: make_cloud_server(provider, server_url=base, **make)
+    ) as (
         base,
         _,
     ):
@@ -242,7 +247,9 @@ async def test_over_http_a_scope_that_all_need_is_refused_by_its_status(
 async def test_below_a_path_a_login_completes_and_the_metadata_is_found(
     provider: Provider, browser: Browser
 ) -> None:
-    async with http(lambda base: serving(provider, server_url=base), "/notes") as (
+    async with serve_http(
+        lambda base: make_cloud_server(provider, server_url=base), "/notes"
+    ) as (
         base,
         _,
     ):
@@ -258,8 +265,9 @@ async def test_below_a_path_a_login_completes_and_the_metadata_is_found(
             assert await browser.walk(link[0], "ann") == COMPLETE
             held = await client.call_tool("zz_look", {})
         assert held.structured_content == {"token": provider.tokens[0]}
-        other = StreamableHttpTransport(f"{base}/mcp", auth=provider.token_of("ann"))
-        async with Client(other, mode=MODERN) as client:
+        unscoped = provider.token_of("ann")
+        transport = StreamableHttpTransport(f"{base}/mcp", auth=unscoped)
+        async with Client(transport, mode=MODERN) as client:
             refusal = await client.call_tool("zz_look", {}, raise_on_error=False)
         challenge = (refusal.meta or {})["mcp/www_authenticate"][0]
         place = re.search('resource_metadata="(.*?)"', challenge)

@@ -1,4 +1,4 @@
-"""Who grants must be who asked, and who calls must be who the token names."""
+"""Only the user who asked can grant, and only the user whom the token names can call."""
 
 import time
 from typing import Any
@@ -14,13 +14,13 @@ from engine.tests.engine_support.granting import (
     FAILED,
     STALE,
     TOKEN,
-    calling,
+    assert_no_grant,
+    begin_call,
     flow,
-    grant_of,
-    nothing,
-    serving,
+    load_grant,
+    make_cloud_server,
 )
-from engine.tests.engine_support.provider import Browser, Provider, heading, http
+from engine.tests.engine_support.provider import Browser, Provider, heading, serve_http
 from engine.tests.engine_support.raw import MODERN, user
 
 pytestmark = pytest.mark.anyio
@@ -30,11 +30,11 @@ pytestmark = pytest.mark.anyio
 async def test_a_forwarded_link_grants_nothing_to_anybody(
     provider: Provider, server: FastMCP, browser: Browser, era: str
 ) -> None:
-    async with calling(server, era, who="ann") as call:
+    async with begin_call(server, era, caller="ann") as call:
         assert await browser.walk(call.link, "bob") == FAILED
         assert "Another account" in browser.seen[-1].text
         assert sorted(provider.revoked) == sorted(provider.tokens) != []
-        await nothing(server)
+        await assert_no_grant(server)
         after = await call.go_on()
         assert "structuredContent" not in after.get("result", {})
 
@@ -42,46 +42,49 @@ async def test_a_forwarded_link_grants_nothing_to_anybody(
 async def test_a_login_page_forwarded_by_its_starter_is_refused_in_the_other_browser(
     provider: Provider, server: FastMCP, browser: Browser
 ) -> None:
-    async with calling(server, MODERN) as call:
-        there = (await browser.get(call.link)).headers["location"]
+    async with begin_call(server, MODERN) as call:
+        login = (await browser.get(call.link)).headers["location"]
         victim = Browser()
-        back = str((await victim.get(there, sub="ann")).headers["location"])
+        back = str((await victim.get(login, sub="ann")).headers["location"])
         assert heading(await victim.get(back)) == STALE
         assert TOKEN not in provider.asked
-        await nothing(server)
+        await assert_no_grant(server)
 
 
 async def test_users_are_not_mixed_up(
     provider: Provider, server: FastMCP, browser: Browser
 ) -> None:
     async with (
-        calling(server, MODERN) as ann,
-        calling(server, MODERN, who="bob") as bob,
+        begin_call(server, MODERN) as ann,
+        begin_call(server, MODERN, caller="bob") as bob,
     ):
-        other = Browser()
         assert await browser.walk(ann.link, "ann") == COMPLETE
-        assert await other.walk(bob.link, "bob") == COMPLETE
-        held = [(await grant_of(server, who)).subject for who in ("ann", "bob")]
-        assert held == ["ann", "bob"]
-        for who, call in (("ann", ann), ("bob", bob)):
-            with user(who):
-                done = await call.go_on()
-            token = (await grant_of(server, who)).access_token
-            assert done["result"]["structuredContent"] == {"token": token}
+        assert await Browser().walk(bob.link, "bob") == COMPLETE
+        for name, call in (("ann", ann), ("bob", bob)):
+            with user(name):
+                message = await call.go_on()
+            grant = await load_grant(server, name)
+            assert grant.subject == name
+            token = grant.access_token
+            assert message["result"]["structuredContent"] == {"token": token}
 
 
 async def test_an_argument_names_no_user(server: FastMCP, browser: Browser) -> None:
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
     for name in ("user_id", "user", "subject"):
-        asked = {"tool": "check_provisioning_status", name: "ann"}
-        async with calling(server, MODERN, who="bob", **asked) as call:
+        parameters = {"tool": "check_provisioning_status", name: "ann"}
+        async with begin_call(server, MODERN, caller="bob", **parameters) as call:
             assert "structuredContent" not in call.message.get("result", {})
 
 
-async def test_over_http_nobody_is_no_user(provider: Provider) -> None:
+async def test_over_http_a_caller_without_a_token_is_refused(
+    provider: Provider,
+) -> None:
     none = {"jwt_issuer": None, "jwt_audience": None, "jwt_jwks_uri": None}
-    async with http(lambda base: serving(provider, server_url=base, **none)) as (
+    async with serve_http(
+        lambda base: make_cloud_server(provider, server_url=base, **none)
+    ) as (
         base,
         server,
     ):
@@ -91,18 +94,21 @@ async def test_over_http_nobody_is_no_user(provider: Provider) -> None:
             )
         assert refusal.is_error
         assert "no verified token" in getattr(refusal.content[0], "text", "")
-        await nothing(server)
+        await assert_no_grant(server)
 
 
 @pytest.mark.parametrize("which", ["audience", "issuer", "none"])
 async def test_a_token_for_somebody_else_is_refused(
     provider: Provider, which: str
 ) -> None:
-    more = {"jwt_issuer": "https://example.com", "oidc_issuer": "https://example.com"}
-    more = more if which == "issuer" else {}
-    async with http(
-        lambda base: serving(provider, **({"server_url": base} | more))
-    ) as (base, _):
+    issuers = {}
+    if which == "issuer":
+        issuers = dict.fromkeys(["jwt_issuer", "oidc_issuer"], "https://example.com")
+
+    def make(base: str) -> FastMCP:
+        return make_cloud_server(provider, server_url=base, **issuers)
+
+    async with serve_http(make) as (base, _):
         audience = "another-server" if which == "audience" else "the-client"
         token = provider.token_of("ann", "zz:read", audience=audience)
         if which == "none":
@@ -133,18 +139,20 @@ GOOD: dict[str, dict[str, Any]] = {
 async def test_only_an_access_token_that_holds_now_is_taken(
     provider: Provider, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with http(lambda base: serving(provider, server_url=base)) as (base, _):
+    async with serve_http(
+        lambda base: make_cloud_server(provider, server_url=base)
+    ) as (base, _):
         if kind == "of the provider":
             token = await provider.id_token_of("ann")
         else:
             token = provider.token_of("ann", "zz:read", **(BAD | GOOD)[kind])
         async with httpx2.AsyncClient() as client:
             headers = {"Authorization": f"Bearer {token}"}
-            got = await client.post(f"{base}/mcp", json={}, headers=headers)
-    assert (got.status_code == 401) == (kind not in GOOD)
-    told = [line for line in caplog.messages if '"event": "token"' in line]
-    assert len(told) == (kind not in GOOD)
-    assert token not in "".join(told)
+            response = await client.post(f"{base}/mcp", json={}, headers=headers)
+    assert (response.status_code == 401) == (kind not in GOOD)
+    lines = [line for line in caplog.messages if '"event": "token"' in line]
+    assert len(lines) == (kind not in GOOD)
+    assert token not in "".join(lines)
 
 
 @pytest.mark.parametrize("https", [True, False])
@@ -152,15 +160,14 @@ async def test_the_cookie_of_a_browser_is_for_our_pages_alone(
     provider: Provider, server: FastMCP, browser: Browser, https: bool
 ) -> None:
     consent = flow.consent_of(server)
-    async with calling(server, MODERN) as call:
+    async with begin_call(server, MODERN) as call:
         link = httpx2.URL(call.link).params["elicitationId"]
         if https:  # behind a proxy that has the certificate
-            kept = await consent.elicitation(link)
-            assert kept
-            kept.base = "https://mcp.example.com"
-            await consent._save(kept)
+            elicitation = await consent.elicitation(link)
+            assert elicitation
+            elicitation.base = "https://mcp.example.com"
+            await consent._save(elicitation)
         cookie = (await browser.get(call.link)).headers["set-cookie"].lower()
-    assert {"httponly", "path=/oauth", "samesite=lax"} <= {
-        part.strip() for part in cookie.split(";")
-    }
+    parts = {part.strip() for part in cookie.split(";")}
+    assert {"httponly", "path=/oauth", "samesite=lax"} <= parts
     assert ("secure" in cookie) == https

@@ -30,14 +30,15 @@ from engine.tests.engine_support.granting import (
     Call,
     Held,
     add_tools,
-    calling,
-    grant_of,
-    link_in,
-    serving,
+    begin_call,
+    collect_secrets,
+    find_link,
+    load_grant,
+    make_cloud_server,
+    make_environment,
     text_of,
-    variables,
 )
-from engine.tests.engine_support.provider import Browser, Provider, http
+from engine.tests.engine_support.provider import Browser, Provider, serve_http
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message
 
 pytestmark = [
@@ -48,40 +49,42 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("way", CAN)
-async def test_each_client_gets_the_link_its_own_way(
-    provider: Provider, browser: Browser, era: str, way: str
+@pytest.mark.parametrize("mode", CAN)
+async def test_each_client_gets_the_link_in_its_elicitation_mode(
+    provider: Provider, browser: Browser, era: str, mode: str
 ) -> None:
-    server = serving(provider)
-    async with calling(server, era, way) as call:
-        message, modern = call.message, era == MODERN
-        if way == "none":
+    server = make_cloud_server(provider)
+    completions: list[Message] = []  # expected notifications
+    async with begin_call(server, era, mode) as call:
+        message = call.message
+        if mode == "none":
             assert message["result"]["isError"] is True
             assert text_of(message).startswith(REQUIRED)
             assert "call zz_look again" in text_of(message)
-        elif modern:
-            asked = message["result"]["inputRequests"]["consent"]["params"]
-            assert asked["mode"] == way
-            assert "elicitationId" not in asked
-        elif way == "url":
+        elif era == MODERN:
+            question = message["result"]["inputRequests"]["consent"]["params"]
+            assert question["mode"] == mode
+            assert "elicitationId" not in question
+        elif mode == "url":
             error = message["error"]
             assert (error["code"], error["message"]) == (-32042, REQUIRED)
-            (asked,) = error["data"]["elicitations"]
-            assert asked["mode"] == "url"
-            assert asked["url"].endswith(f"?elicitationId={asked['elicitationId']}")
+            (question,) = error["data"]["elicitations"]
+            assert question["mode"] == "url"
+            identifier = question["elicitationId"]
+            assert question["url"].endswith(f"?elicitationId={identifier}")
+            completions = [{"elicitationId": identifier}]
         else:
-            asked = message["params"]
-            assert asked["message"].endswith("check the box below and click OK.")
-            assert list(asked["requestedSchema"]["properties"]) == ["acknowledged"]
+            question = message["params"]
+            assert question["message"].endswith("check the box below and click OK.")
+            assert list(question["requestedSchema"]["properties"]) == ["acknowledged"]
         assert await browser.walk(call.link, "ann") == COMPLETE
         done = await call.go_on()
         assert done["result"]["structuredContent"] == {"token": provider.tokens[0]}
-        heard = [
-            m["params"] for m in call.raw.heard if m["method"].endswith("/complete")
-        ]
-        told = (era, way) == (LEGACY, "url")
-        assert heard == ([{"elicitationId": asked["elicitationId"]}] if told else [])
-    assert (await grant_of(server, "ann")).subject == "ann"
+        for notification in call.raw.heard:
+            if notification["method"].endswith("/complete"):
+                assert notification["params"] == completions.pop()
+        assert completions == []
+    assert (await load_grant(server, "ann")).subject == "ann"
 
 
 ANSWERS: dict[str, Message] = {
@@ -97,7 +100,7 @@ async def test_no_answer_to_a_form_counts_without_a_grant(
     provider: Provider, monkeypatch: pytest.MonkeyPatch, era: str, answer: str
 ) -> None:
     monkeypatch.setattr("copier_fastmcp_engine.consent.asking.SETTLE", 0.1)
-    async with calling(serving(provider), era, "form") as call:
+    async with begin_call(make_cloud_server(provider), era, "form") as call:
         refusal = text_of(await call.go_on(ANSWERS[answer]))
         assert refusal == f"{REQUIRED}. {answer}; nothing was done."
 
@@ -106,7 +109,9 @@ async def test_no_answer_to_a_form_counts_without_a_grant(
 async def test_a_gated_tool_asks_for_access_and_then_for_the_action(
     provider: Provider, browser: Browser, era: str
 ) -> None:
-    async with calling(serving(provider), era, tool="zz_drop", confirm=True) as call:
+    async with begin_call(
+        make_cloud_server(provider), era, tool="zz_drop", confirm=True
+    ) as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
         if era == MODERN:
             call.message = await call.go_on()
@@ -122,17 +127,15 @@ async def test_a_gated_tool_asks_for_access_and_then_for_the_action(
 async def test_a_tool_asks_for_the_tools_it_calls(
     provider: Provider, browser: Browser, era: str
 ) -> None:
-    async with calling(serving(provider), era, tool="zz_outer") as call:
+    async with begin_call(make_cloud_server(provider), era, tool="zz_outer") as call:
         assert ("error" in call.message) == (era == LEGACY)
         assert await browser.walk(call.link, "ann") == COMPLETE
         assert "token" in (await call.go_on())["result"]["structuredContent"]
 
 
 @pytest.mark.parametrize("answer", [*ANSWERS][:2])
-async def test_who_does_not_open_the_link_gets_nothing(
-    provider: Provider, answer: str
-) -> None:
-    async with calling(serving(provider), MODERN) as call:
+async def test_an_unopened_link_grants_nothing(provider: Provider, answer: str) -> None:
+    async with begin_call(make_cloud_server(provider), MODERN) as call:
         refusal = text_of(await call.go_on(ANSWERS[answer]))
         assert refusal == f"{REQUIRED}. {answer}; nothing was done."
 
@@ -141,10 +144,10 @@ async def test_agreeing_to_open_the_link_is_no_grant(
     provider: Provider, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("copier_fastmcp_engine.consent.asking.WAIT", 0.1)
-    async with calling(serving(provider), MODERN) as call:
-        again = await call.go_on()
-        assert link_in(again) == call.link
-        call.message = again
+    async with begin_call(make_cloud_server(provider), MODERN) as call:
+        message = await call.go_on()
+        assert find_link(message) == call.link
+        call.message = message
         assert await browser.walk(call.link, "ann") == COMPLETE
         assert "structuredContent" in (await call.go_on())["result"]
 
@@ -152,12 +155,12 @@ async def test_agreeing_to_open_the_link_is_no_grant(
 async def test_a_client_that_cannot_show_a_form_gets_the_link_as_text(
     provider: Provider,
 ) -> None:
-    async with calling(serving(provider), LEGACY, "form") as call:
+    async with begin_call(make_cloud_server(provider), LEGACY, "form") as call:
         await call.raw.post(
             id=call.message["id"], error={"code": -32601, "message": "what?"}
         )
         done = await call.raw.receive(call.number)
-        assert link_in(done) == call.link
+        assert find_link(done) == call.link
         assert len(call.raw.asked) == 1
         await call.begin()
         assert len(call.raw.asked) == 1
@@ -192,17 +195,17 @@ async def test_other_decorators_hide_no_consent(
     function: Function = zz_thin
     for decorator in order:
         function = decorator(function)
-    server = serving(provider)
+    server = make_cloud_server(provider)
     add_tools(server, read(title="Look")(function))
-    async with calling(server, LEGACY, "none", tool="zz_thin") as call:
+    async with begin_call(server, LEGACY, "none", tool="zz_thin") as call:
         assert text_of(call.message).startswith(REQUIRED)
 
 
 async def test_calls_of_one_user_share_a_link(provider: Provider) -> None:
-    server = serving(provider)
+    server = make_cloud_server(provider)
     links = []
-    for who in ("ann", "ann", "bob"):
-        async with calling(server, MODERN, who=who) as call:
+    for caller in ("ann", "ann", "bob"):
+        async with begin_call(server, MODERN, caller=caller) as call:
             links.append(call.link)
     assert links[0] == links[1] != links[2]
 
@@ -219,7 +222,9 @@ async def test_over_http_a_call_waits_for_its_user(
         done.append(await browser.walk(params.url, "ann"))
         return ElicitResult(action="accept")
 
-    async with http(lambda base: serving(provider, server_url=base)) as (base, _):
+    async with serve_http(
+        lambda base: make_cloud_server(provider, server_url=base)
+    ) as (base, _):
         token = provider.token_of("ann", "zz:read")
         transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
         async with Client(transport, mode=era, elicitation_handler=person) as client:
@@ -227,7 +232,7 @@ async def test_over_http_a_call_waits_for_its_user(
                 with pytest.raises(MCPError) as caught:
                     await client.call_tool("zz_look", {})
                 assert caught.value.code == -32042
-                done.append(await browser.walk(link_in(caught.value.data), "ann"))
+                done.append(await browser.walk(find_link(caught.value.data), "ann"))
             held = await client.call_tool("zz_look", {})
     assert done == [COMPLETE]
     assert held.structured_content == {"token": provider.tokens[-2]}
@@ -245,37 +250,27 @@ async def test_over_stdio_a_listener_takes_the_browser_back(
         done.append(await browser.walk(params.url, "ann"))
         return ElicitResult(action="accept")
 
-    kept = {"CONSENT_DATABASE": str(tmp_path / "consent.db"), "SECRET_KEYS": SECRET}
-    environ = (
-        os.environ
-        | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        | variables(provider, **kept)
-    )
+    database = str(tmp_path / "consent.db")
+    environ = {
+        **os.environ,
+        **make_environment(provider, CONSENT_DATABASE=database, SECRET_KEYS=SECRET),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
     log = tmp_path / "stderr"
     transport = StdioTransport(
         sys.executable, [*COMMAND, "run"], environ, keep_alive=False, log_file=log
     )
     async with Client(transport, mode=era, elicitation_handler=person) as client:
-        asked = await client.call_tool(f"request_{DOMAIN}_access", {})
-        again = await client.call_tool("check_logged_in", {})
-    assert [answer.structured_content for answer in (asked, again)] == [
-        {"status": "yes"}
-    ] * 2
+        first = await client.call_tool(f"request_{DOMAIN}_access", {})
+        second = await client.call_tool("check_logged_in", {})
+    assert first.structured_content == {"status": "yes"}
+    assert second.structured_content == {"status": "yes"}
     assert done == [COMPLETE]
     with pytest.raises(httpx2.ConnectError):
         await browser.get(str(browser.seen[0].url))
-    assert not leaks(log.read_text(), provider, browser)
-
-
-def leaks(text: str, provider: Provider, browser: Browser) -> list[str]:
-    """The secrets of a flow that a text holds."""
-    visited = [str(page.url) for page in browser.seen]
-    sent = [value for url in visited for value in httpx2.URL(url).params.values()]
-    return [
-        secret
-        for secret in {*sent, *provider.tokens}
-        if len(secret) > 15 and secret in text
-    ]
+    lines = log.read_text()
+    for secret in collect_secrets(provider, browser):
+        assert secret not in lines
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or ""
@@ -284,10 +279,12 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or ""
 @pytest.mark.skipif(
     not CHROMIUM, reason="no Chromium here; on Debian: apt-get install chromium"
 )
-async def test_a_real_browser_walks_the_way(provider: Provider, tmp_path: Path) -> None:
+async def test_a_real_browser_completes_the_login(
+    provider: Provider, tmp_path: Path
+) -> None:
     provider.wrong["person"] = "ann"  # who fills in the provider's form
-    server = serving(provider)
-    async with calling(server, MODERN) as call:
+    server = make_cloud_server(provider)
+    async with begin_call(server, MODERN) as call:
         flags = [
             "--headless",
             "--no-sandbox",
@@ -302,17 +299,18 @@ async def test_a_real_browser_walks_the_way(provider: Provider, tmp_path: Path) 
             call.link,
         ]
         with anyio.fail_after(60):
-            seen = (await anyio.run_process(command)).stdout.decode()
-        assert f"<h1>{COMPLETE}</h1>" in seen
-        assert "You can close this window" in seen
+            process = await anyio.run_process(command)
+        page = process.stdout.decode()
+        assert f"<h1>{COMPLETE}</h1>" in page
+        assert "You can close this window" in page
         assert "structuredContent" in (await call.go_on())["result"]
-    assert (await grant_of(server, "ann")).subject == "ann"
+    assert (await load_grant(server, "ann")).subject == "ann"
 
 
-async def test_progress_is_for_who_asked_and_wants_it(
+async def test_progress_goes_to_the_caller_with_a_progress_token(
     provider: Provider, browser: Browser
 ) -> None:
-    async with calling(serving(provider), MODERN) as call:
+    async with begin_call(make_cloud_server(provider), MODERN) as call:
         meta = {"progressToken": "mine"}
         result = call.message["result"]
         sent = Call(call.raw, "zz_look", {})

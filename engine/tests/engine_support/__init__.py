@@ -1,1 +1,1 @@
-"""What the engine's tests share."""
+"""Support code of the engine's tests."""

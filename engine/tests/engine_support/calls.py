@@ -1,4 +1,4 @@
-"""Calls of one client, and what each comes to; what a user may answer to a question."""
+"""Calls of one client and their outcomes; the answers that a user can give to a question."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

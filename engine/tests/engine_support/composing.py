@@ -1,4 +1,4 @@
-"""Ways in which tools come to be served that the registry did not build, and how a client calls them."""
+"""Tools that the registry did not build, added to a server in different ways, and how a client calls them."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ from engine.tests.engine_support.raw import (
     connect,
     outcome,
 )
-from engine.tests.engine_support.targets import DONE, Name, Wiped, built
+from engine.tests.engine_support.targets import DONE, Name, Wiped, build_policy_tool
 
 YES: Message = {"action": "accept", "content": {"confirm": True}}
 NO: Message = {"action": "decline"}
@@ -30,117 +30,123 @@ each_era = pytest.mark.parametrize("era", [LEGACY, MODERN])
 
 
 def destroy(name: str) -> Message:
-    """Destroy one, without a word to the policy."""
+    """Destroy one, undeclared."""
     DONE.append(name)
     return {"destroyed": name}
 
 
-async def called(
+async def call_tool(
     server: FastMCP, era: str, tool: str, answer: Message | None, **arguments: object
 ) -> Message:
-    """What a call comes to; without an answer the client cannot be asked."""
+    """Return the response to a call; without an answer the client cannot be asked."""
     async with connect(server, era, answer, can=ELICITS if answer else {}) as raw:
-        message = await raw.receive(
-            await raw.send("tools/call", name=tool, arguments=arguments)
-        )
+        number = await raw.send("tools/call", name=tool, arguments=arguments)
+        message = await raw.receive(number)
     QUESTIONS[:] = raw.questions
     return message
 
 
-async def in_two_steps(
+async def call_in_two_steps(
     server: FastMCP, era: str, tool: str, through: str = "", **arguments: object
 ) -> list[str]:
-    """What a call comes to for a client that cannot be asked, and then with `confirm`, also through a proxy tool."""
+    """Return the outcomes of a call without and with `confirm`, of a client that cannot be asked.
+
+    Args:
+        server: The server.
+        era: The protocol era of the client.
+        tool: The tool that is called.
+        through: A tool that calls the tool, where the client calls it through another.
+        arguments: The arguments of the call.
+    """
     outcomes = []
     async with connect(server, era, can={}) as raw:
-        for more in ({}, {"confirm": True}):
-            call: Message = {"name": tool, "arguments": arguments | more}
-            call = {"name": through, "arguments": call} if through else call
-            outcomes.append(
-                outcome(await raw.receive(await raw.send("tools/call", **call)))
-            )
+        for confirmation in ({}, {"confirm": True}):
+            call: Message = {"name": tool, "arguments": arguments | confirmation}
+            if through:
+                call = {"name": through, "arguments": call}
+            number = await raw.send("tools/call", **call)
+            outcomes.append(outcome(await raw.receive(number)))
     return outcomes
 
 
-async def wire(server: FastMCP, era: str, name: str) -> Message:
-    """A tool as a client sees it."""
+async def fetch_definition(server: FastMCP, era: str, name: str) -> Message:
+    """Return the definition of a tool that a client gets."""
     async with connect(server, era, can={}) as raw:
         message = await raw.receive(await raw.send("tools/list"))
-    (tool,) = [each for each in message["result"]["tools"] if each["name"] == name]
-    return dict(tool)
+    definitions = {}
+    for definition in message["result"]["tools"]:
+        definitions[definition["name"]] = dict(definition)
+    return definitions[name]
 
 
-def lines(file: Path) -> list[Message]:
-    """What the trail holds, its oldest file first."""
-    files = [*sorted(file.parent.glob(f"{file.name}.*")), file]
-    return [
-        json.loads(line) for each in files for line in each.read_text().splitlines()
-    ]
+def read_audit_log(file: Path) -> list[Message]:
+    """Return the lines of an audit log, its oldest file first."""
+    entries = []
+    for path in [*sorted(file.parent.glob(f"{file.name}.*")), file]:
+        for line in path.read_text().splitlines():
+            entries.append(json.loads(line))
+    return entries
 
 
-def text(message: Message) -> str:
-    """What a call says."""
+def text_of(message: Message) -> str:
+    """Return the first text of a result."""
     return str(message["result"]["content"][0]["text"])
 
 
-def plain(server: FastMCP) -> str:
-    """Late, in the server itself."""
+def add_plain(server: FastMCP) -> str:
+    """Add an undeclared tool to the server itself, late."""
     server.tool(destroy)
     return "destroy"
 
 
-def mounted(server: FastMCP) -> str:
-    """In a server that is mounted."""
+def add_mounted(server: FastMCP) -> str:
+    """Mount a server with an undeclared tool."""
     child = FastMCP("child")
     child.tool(destroy)
     server.mount(child, namespace="child")
     return "child_destroy"
 
 
-def read_only(server: FastMCP) -> str:
-    """One that says of itself that it reads."""
+def add_read_only(server: FastMCP) -> str:
+    """Add an undeclared tool that claims to be read-only."""
     server.tool(destroy, annotations=READS)
     return "destroy"
 
 
-def injected(server: FastMCP) -> str:
-    """By a middleware."""
+def add_injected(server: FastMCP) -> str:
+    """Inject an undeclared tool with a middleware."""
     server.add_middleware(ToolInjectionMiddleware([Tool.from_function(destroy)]))
     return "destroy"
 
 
-def transformed(server: FastMCP) -> str:
-    """A function of its own in front of a read of ours."""
+def add_transformed(server: FastMCP) -> str:
+    """Transform a declared read into an undeclared tool."""
 
     async def destroying(title: str) -> Message:
         return destroy(title)
 
-    own = built(zz_look)
-    server.add_tool(Tool.from_tool(own, name="destroy", transform_fn=destroying))
+    look = build_policy_tool(zz_look)
+    server.add_tool(Tool.from_tool(look, name="destroy", transform_fn=destroying))
     return "destroy"
 
 
-def openapi(server: FastMCP) -> str:
-    """From a document of an API, whose DELETE has no hint at all."""
-    way = {"operationId": "destroy", "responses": {"200": {"description": "Gone."}}}
+def add_openapi(server: FastMCP) -> str:
+    """Mount the server of an OpenAPI document, whose DELETE has no hint."""
+    parameter = {
+        "name": "name",
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string"},
+    }
+    operation = {
+        "operationId": "destroy",
+        "parameters": [parameter],
+        "responses": {"200": {"description": "Gone."}},
+    }
     document = {
         "openapi": "3.1.0",
         "info": {"title": "api", "version": "1"},
-        "paths": {
-            "/{name}": {
-                "delete": way
-                | {
-                    "parameters": [
-                        {
-                            "name": "name",
-                            "in": "path",
-                            "required": True,
-                            "schema": {"type": "string"},
-                        }
-                    ]
-                }
-            }
-        },
+        "paths": {"/{name}": {"delete": operation}},
     }
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -173,4 +179,11 @@ def raze(name: str) -> Message:
     return destroy(name)
 
 
-WAYS = [plain, mounted, read_only, injected, transformed, openapi]
+WAYS = [
+    add_plain,
+    add_mounted,
+    add_read_only,
+    add_injected,
+    add_transformed,
+    add_openapi,
+]

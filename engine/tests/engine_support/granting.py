@@ -30,7 +30,7 @@ from engine.tests.engine_support.cloud.settings import (
     Settings,
     settings_class,
 )
-from engine.tests.engine_support.provider import Provider
+from engine.tests.engine_support.provider import Browser, Provider
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, Raw, connect, user
 
 Grant = consent_store.Grant
@@ -60,7 +60,7 @@ NO_REDIS = pytest.mark.skipif(
 
 
 class Held(BaseModel):
-    """What the tools below answer."""
+    """The result of the tools below."""
 
     token: str = Field(description="What the tool works with.")
 
@@ -93,12 +93,12 @@ async def zz_outer(ctx: Context) -> Held:
     return Held.model_validate(held.structured_content)
 
 
-# The last one is the policy of servers that a test makes: see the fixture `every_write_asks`
+# The last one is the policy of the servers that a test makes: see the fixture `policy`
 policy_in_use = [POLICY]
 
 
-def variables(provider: Provider, **more: str) -> dict[str, str]:
-    """The environment of a server that keeps what this provider grants."""
+def make_environment(provider: Provider, **changes: str) -> dict[str, str]:
+    """Return the environment of a server that stores the grants of this provider."""
     values = {
         "DATABASE": ":memory:",
         "METADATA": "none",
@@ -111,19 +111,17 @@ def variables(provider: Provider, **more: str) -> dict[str, str]:
         "JWT_AUDIENCE": "the-client",
         "JWT_JWKS_URI": f"{provider.issuer}/jwks",
     }
-    return {PREFIX + name: value for name, value in (values | more).items()}
+    return {PREFIX + name: value for name, value in (values | changes).items()}
 
 
-def settings(provider: Provider, **more: Any) -> Settings:
-    """The same as settings, with others beside them."""
-    values = variables(provider)
-    fields: Message = {
-        name.removeprefix(PREFIX).lower(): value for name, value in values.items()
-    }
-    made: Settings = settings_class(policy_in_use[-1])(
-        **(fields | {"metadata": Path("none")} | more)
-    )
-    return made
+def make_settings(provider: Provider, **changes: Any) -> Settings:
+    """Return the same as settings, with some changes."""
+    fields: Message = {}
+    for name, value in make_environment(provider).items():
+        fields[name.removeprefix(PREFIX).lower()] = value
+    fields["metadata"] = Path("none")
+    make: type[Settings] = settings_class(policy_in_use[-1])
+    return make(**(fields | changes))
 
 
 def add_tools(server: FastMCP[Any], *functions: Callable[..., Any]) -> None:
@@ -134,15 +132,15 @@ def add_tools(server: FastMCP[Any], *functions: Callable[..., Any]) -> None:
         server.add_tool(build_tool(guard_of(server).policy, function, declaration))
 
 
-def serving(provider: Provider, **more: Any) -> FastMCP:
-    """The cloud server, with the tools above in it."""
-    server = create_server(settings(provider, **more))
+def make_cloud_server(provider: Provider, **changes: Any) -> FastMCP:
+    """Return the cloud server with the tools above."""
+    server = create_server(make_settings(provider, **changes))
     add_tools(server, zz_look, zz_alone, zz_drop, zz_outer)
     return server
 
 
-def link_in(message: object) -> str:
-    """The link to our own page that a message carries."""
+def find_link(message: object) -> str:
+    """Return the link to the server's page in a message."""
     place = rf"http://127.0.0.1:\d+/oauth/authorize-{DOMAIN}\?elicitationId=[\w-]+"
     link = re.search(place, json.dumps(message))
     assert link, message
@@ -150,79 +148,85 @@ def link_in(message: object) -> str:
 
 
 def text_of(message: Message) -> str:
-    """What a call says: its error, or the first text of its result."""
+    """Return the error of a response, or the first text of its result."""
     error = message.get("error")
     return str(error["message"] if error else message["result"]["content"][0]["text"])
 
 
 class Call:
-    """One call by one client, up to where its person has to do something, and on from there."""
+    """One call by one client, up to the login that it needs, and after it."""
 
     def __init__(self, raw: Raw, tool: str, arguments: Message) -> None:
-        """Hold what will be sent."""
-        self.raw, self.whole = raw, {"name": tool, "arguments": arguments}
-        self.number, self.message = 0, Message()
+        """Keep the parameters of the call."""
+        self.raw = raw
+        self.whole = {"name": tool, "arguments": arguments}
+        self.number = 0
+        self.message = Message()
 
     async def begin(self) -> "Call":
-        """Send it; comes back with an answer, or a question."""
-        asked = len(self.raw.asked)
+        """Send the call, and wait for a response or a question."""
+        count = len(self.raw.asked)
         self.number = await self.raw.send("tools/call", **self.whole)
-        while self.number not in self.raw.came and len(self.raw.asked) == asked:
+        while self.number not in self.raw.came and len(self.raw.asked) == count:
             await self.raw.next()
-        done = self.number in self.raw.came
-        self.message = self.raw.came.pop(self.number) if done else self.raw.asked[-1]
+        if self.number in self.raw.came:
+            self.message = self.raw.came.pop(self.number)
+        else:
+            self.message = self.raw.asked[-1]
         return self
 
     @property
     def link(self) -> str:
-        """What the person is to open."""
-        return link_in(self.message)
+        """The link that the user has to open."""
+        return find_link(self.message)
 
     async def go_on(self, reply: Message = YES) -> Message:
-        """Answer where there is a question, else call again."""
-        result, again = self.message.get("result", {}), Message()
+        """Answer the question if there is one; otherwise call again."""
+        result = self.message.get("result", {})
+        answer = Message()
         if "method" in self.message:
             await self.raw.post(id=self.message["id"], result=reply)
             return await self.raw.receive(self.number)
         if "inputRequests" in result:
-            answers = dict.fromkeys(result["inputRequests"], reply)
-            again = {"inputResponses": answers, "requestState": result["requestState"]}
-        number = await self.raw.send("tools/call", **self.whole, **again)
+            answer["inputResponses"] = dict.fromkeys(result["inputRequests"], reply)
+            answer["requestState"] = result["requestState"]
+        number = await self.raw.send("tools/call", **self.whole, **answer)
         return await self.raw.receive(number)
 
 
 @asynccontextmanager
-async def calling(
+async def begin_call(
     server: FastMCP,
     era: str,
-    way: str = "url",
+    mode: str = "url",
     *,
-    who: str = "ann",
+    caller: str = "ann",
     tool: str = "zz_look",
     **arguments: Any,
 ) -> AsyncIterator[Call]:
-    """A call that one user makes with a client of a kind, as far as it gets alone."""
-    with user(who):
-        async with connect(server, era, can=CAN[way]) as raw:
+    """Begin a call of one user, with a client that supports one elicitation mode."""
+    with user(caller):
+        async with connect(server, era, can=CAN[mode]) as raw:
             yield await Call(raw, tool, arguments).begin()
     flow.consent_of(server).listener.close()
 
 
-async def grant_of(server: FastMCP, who: str) -> Any:
-    """What the store holds of a user."""
-    return await flow.consent_of(server).grant(
-        consent_store.User(f"user:{who}", who) if who else flow.LOCAL
-    )
+async def load_grant(server: FastMCP, subject: str) -> Any:
+    """Return the stored grant of a user."""
+    owner = flow.LOCAL
+    if subject:
+        owner = consent_store.User(f"user:{subject}", subject)
+    return await flow.consent_of(server).grant(owner)
 
 
-async def nothing(server: FastMCP, *names: str) -> None:
-    """Nobody granted anything."""
-    for who in names or ("ann", "bob", ""):
-        assert await grant_of(server, who) is None
+async def assert_no_grant(server: FastMCP, *names: str) -> None:
+    """Assert that no user has granted access."""
+    for name in names or ("ann", "bob", ""):
+        assert await load_grant(server, name) is None
 
 
-async def end(server: FastMCP, link: str) -> None:
-    """Let the time of a link be over, however fast this machine is."""
+async def expire_link(server: FastMCP, link: str) -> None:
+    """Let a link expire, however fast this machine is."""
     consent = flow.consent_of(server)
     elicitation = await consent.elicitation(httpx2.URL(link).params["elicitationId"])
     assert elicitation
@@ -230,6 +234,24 @@ async def end(server: FastMCP, link: str) -> None:
     await consent._save(elicitation)
 
 
-def changed(address: str, **params: str) -> str:
-    """An address with other parameters."""
+async def close_stores(server: FastMCP) -> None:
+    """Close the stores of a server in Redis."""
+    stores: list[Any] = [
+        flow.consent_of(server).store._rows,
+        guard_of(server).gate.store,
+    ]
+    for store in stores:
+        await store.close()
+
+
+def collect_secrets(provider: Provider, browser: Browser) -> set[str]:
+    """Return the tokens of a provider, and the long parameters of the addresses that a browser opened."""
+    secrets = {*provider.tokens}
+    for page in browser.seen:
+        secrets |= {*httpx2.URL(str(page.url)).params.values()}
+    return {secret for secret in secrets if len(secret) > 15}
+
+
+def change_parameters(address: str, **params: str) -> str:
+    """Return an address with other parameters."""
     return str(httpx2.URL(address).copy_merge_params(params))

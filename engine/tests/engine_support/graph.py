@@ -32,10 +32,10 @@ def _imports(node: ast.AST) -> list[ast.ImportFrom]:
         return []
     if isinstance(node, ast.ImportFrom):
         return [node]
-    found = []
+    imports = []
     for child in ast.iter_child_nodes(node):
-        found += _imports(child)
-    return found
+        imports += _imports(child)
+    return imports
 
 
 def imported_modules(
@@ -55,9 +55,9 @@ def imported_modules(
             continue
         source = resolve_name("." * node.level + (node.module or ""), package)
         for alias in node.names:
-            below = f"{source}.{alias.name}".removeprefix(f"{root}.")
-            whole = source.removeprefix(f"{root}.")
-            imported.add(below if below in modules else whole)
+            submodule = f"{source}.{alias.name}".removeprefix(f"{root}.")
+            parent = source.removeprefix(f"{root}.")
+            imported.add(submodule if submodule in modules else parent)
     return (imported & modules) - {name}
 
 

@@ -23,7 +23,7 @@ class _Server(uvicorn.Server):
 
 
 class _Whole:
-    """Hands metadata addresses on whole, as a proxy does that strips a path elsewhere (RFC 9728, section 3.1)."""
+    """Serves metadata addresses unchanged, as a proxy that strips a path elsewhere (RFC 9728, section 3.1)."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -34,17 +34,22 @@ class _Whole:
 
 
 @contextlib.asynccontextmanager
-async def http(
-    make: Callable[[str], Served], below: str = ""
+async def serve_http(
+    make: Callable[[str], Served], prefix: str = ""
 ) -> AsyncIterator[tuple[str, Served]]:
-    """The address of a server on a free port, made for that address; `below` a path that a proxy strips."""
+    """Serve a server on a free port; yield its address and the server.
+
+    Args:
+        make: Returns the server for its address.
+        prefix: The path that a proxy in front of the server strips.
+    """
     bound = socket.create_server(("127.0.0.1", 0))
-    base = f"http://127.0.0.1:{bound.getsockname()[1]}{below}"
+    base = f"http://127.0.0.1:{bound.getsockname()[1]}{prefix}"
     server = make(base)
     app: Any = server.http_app(host_origin_protection="auto")
-    if below:
-        known = Mount("/.well-known", _Whole(app))
-        app = Starlette(routes=[Mount(below, app), known], lifespan=app.lifespan)
+    if prefix:
+        metadata = Mount("/.well-known", _Whole(app))
+        app = Starlette(routes=[Mount(prefix, app), metadata], lifespan=app.lifespan)
     uvicorn_ = _Server(
         uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1)
     )

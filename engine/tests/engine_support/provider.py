@@ -1,7 +1,7 @@
 """An OpenID provider on loopback, a person at a browser, and servers over HTTP.
 
-The provider is oidc-provider-mock; the layer in front of it checks PKCE and revokes, which that one does not,
-and goes wrong in the ways a test asks for.
+The provider is oidc-provider-mock. The layer in front adds PKCE checks and revocation, and the faults that a test
+asks for.
 """
 
 import base64
@@ -24,7 +24,7 @@ from joserfc.jwk import RSAKey
 from listening import PATIENCE
 from werkzeug.serving import make_server
 
-from engine.tests.engine_support.http_serving import http as http
+from engine.tests.engine_support.http_serving import serve_http as serve_http
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it uses what Authlib deprecates
@@ -36,7 +36,7 @@ ME = "http://127.0.0.1:1/me"  # where the client application is sent back to
 
 
 class Provider:
-    """The provider and what it was told; `wrong` says what it does wrong now."""
+    """The provider and the requests it received; `wrong` names its current faults."""
 
     shared: ClassVar["Provider | None"] = None
 
@@ -52,16 +52,15 @@ class Provider:
         self.forget()
 
     def hold(self) -> threading.Event:
-        """Answer nobody who wants a token until this is set."""
+        """Return an event; until it is set, no request for a token is answered."""
         self.wrong["held"] = held = threading.Event()
         return held
 
     def forget(self) -> None:
-        """Be honest again, and remember nothing."""
+        """Clear the faults and the recorded requests."""
         self.challenges: dict[str, str] = {}
-        self.families: dict[
-            str, int
-        ] = {}  # the newest refresh token of each login; -1: the login is over
+        # The newest refresh token of each login; -1 where the login has ended
+        self.families: dict[str, int] = {}
         self.revoked: list[str] = []
         self.asked: list[str] = []
         self.tokens: list[str] = []
@@ -69,7 +68,7 @@ class Provider:
 
     @classmethod
     def fresh(cls) -> "Provider":
-        """The one provider of this process, which forgot what earlier tests told it."""
+        """Return the provider of this process, without the state of earlier tests."""
         if cls.shared is None:
             logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
             cls.shared = cls()
@@ -82,7 +81,7 @@ class Provider:
         return cls.shared
 
     def __call__(self, environ: Environ, start: Answer) -> Iterable[bytes]:
-        """Answer one request, or get it wrong as a test asked for."""
+        """Answer one request, with the fault that a test asks for."""
         path = environ["PATH_INFO"]
         self.asked.append(path)
         if "held" in self.wrong and path == "/oauth2/token":
@@ -91,27 +90,27 @@ class Provider:
             start("500 Down", [("Content-Type", "text/plain")])
             return [b"<script>alert(1)</script>"]
         if path == "/revoke":
-            self.revoked += parse_qs(self._form(environ)).get("token", [])
+            self.revoked += parse_qs(self._read_form(environ)).get("token", [])
             start("200 OK", [])
             return [b""]
         if path == "/oauth2/token" and "refuses" in self.wrong:
             start("401 Unauthorized", [("Content-Type", "application/json")])
             return [json.dumps({"error": self.wrong["refuses"]}).encode()]
         if path == "/oauth2/token" and not (
-            self._proven(environ) and self._newest(environ)
+            self._is_proven(environ) and self._is_newest(environ)
         ):
             start("400 Bad Request", [("Content-Type", "application/json")])
             return [b'{"error": "invalid_grant"}']
-        return self._passed(environ, start, path)
+        return self._pass_on(environ, start, path)
 
-    def _passed(self, environ: Environ, start: Answer, path: str) -> Iterable[bytes]:
-        seen: list[Any] = []
+    def _pass_on(self, environ: Environ, start: Answer, path: str) -> Iterable[bytes]:
+        start_arguments: list[Any] = []
 
         def catch(status: str, headers: list[tuple[str, str]], *_: object) -> None:
-            seen[:] = [status, headers]
+            start_arguments[:] = [status, headers]
 
         body = b"".join(self.app.wsgi_app(environ, catch))
-        status, headers = seen
+        status, headers = start_arguments
         if path == "/oauth2/authorize" and (place := dict(headers).get("Location")):
             challenge = parse_qs(environ["QUERY_STRING"]).get("code_challenge", [""])[0]
             for code in parse_qs(urlsplit(place).query).get("code", []):
@@ -132,32 +131,35 @@ class Provider:
                 token["refresh_token"] = (
                     f"{family}~{self.families.setdefault(family, 0)}"
                 )
-            self.tokens += [
-                token[n] for n in ("access_token", "refresh_token") if n in token
-            ]
+            self._record_tokens(token)
             for name in self.wrong.get("without", []):
                 token.pop(name, None)
             body = json.dumps(token).encode()
         start(status, [(n, v) for n, v in headers if n.lower() != "content-length"])
         return [body]
 
-    def _form(self, environ: Environ) -> str:
+    def _record_tokens(self, response: dict[str, Any]) -> None:
+        for name in ("access_token", "refresh_token"):
+            if name in response:
+                self.tokens.append(response[name])
+
+    def _read_form(self, environ: Environ) -> str:
         body: bytes = environ["wsgi.input"].read(
             int(environ.get("CONTENT_LENGTH") or 0)
         )
         environ["wsgi.input"] = io.BytesIO(body)
         return body.decode()
 
-    def _proven(self, environ: Environ) -> bool:
-        form = parse_qs(self._form(environ))
+    def _is_proven(self, environ: Environ) -> bool:
+        form = parse_qs(self._read_form(environ))
         challenge = self.challenges.pop(form.get("code", [""])[0], "")
         verifier = form.get("code_verifier", [""])[0]
         digest = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
         return not challenge or digest.rstrip(b"=").decode() == challenge
 
-    def _newest(self, environ: Environ) -> bool:
+    def _is_newest(self, environ: Environ) -> bool:
         """Whether a refresh token that rotates is the newest; an older one ends the login (RFC 9700, 4.14.2)."""
-        form = parse_qs(self._form(environ))
+        form = parse_qs(self._read_form(environ))
         family, _, number = form.get("refresh_token", [""])[0].partition("~")
         if not number:
             return True
@@ -175,37 +177,50 @@ class Provider:
         *scopes: str,
         audience: str = "the-client",
         typ: str = "at+jwt",
-        **more: Any,
+        **changes: Any,
     ) -> str:
-        """An access token that a client application got for one of its users; None leaves a claim out."""
-        now = int(time.time())
-        named = {
+        """Return an access token of a client application for one of its users; None omits a claim."""
+        issued_at = int(time.time())
+        claims: dict[str, Any] = {
             "iss": self.issuer,
             "sub": user,
             "aud": audience,
             "scope": " ".join(scopes),
+            "client_id": "app",
+            "iat": issued_at,
+            "exp": issued_at + 600,
         }
-        claims = {**named, "client_id": "app", "iat": now, "exp": now + 600, **more}
-        held = {name: value for name, value in claims.items() if value is not None}
-        return jwt.encode({"alg": "RS256", "typ": typ}, held, self.key)
+        for name, value in changes.items():
+            claims[name] = value
+            if value is None:
+                del claims[name]
+        return jwt.encode({"alg": "RS256", "typ": typ}, claims, self.key)
 
     async def id_token_of(
         self, user: str, audience: str = "the-client", nonce: str = "-"
     ) -> str:
-        """An ID token that a client application got for one of its users."""
+        """Return an ID token of a client application for one of its users."""
         async with httpx2.AsyncClient(base_url=self.issuer, timeout=PATIENCE) as client:
             await client.put(f"/users/{user}", json={})
-            asked = {"response_type": "code", "client_id": audience, "scope": "openid"}
-            query = urlencode(asked | {"redirect_uri": ME, "nonce": nonce})
-            done = await client.post(f"/oauth2/authorize?{query}", data={"sub": user})
-            code = parse_qs(urlsplit(done.headers["location"]).query)["code"][0]
+            parameters = {
+                "response_type": "code",
+                "client_id": audience,
+                "scope": "openid",
+                "redirect_uri": ME,
+                "nonce": nonce,
+            }
+            address = f"/oauth2/authorize?{urlencode(parameters)}"
+            response = await client.post(address, data={"sub": user})
+            callback = urlsplit(response.headers["location"])
+            code = parse_qs(callback.query)["code"][0]
             form = {
                 "grant_type": "authorization_code",
                 "code": code,
                 "redirect_uri": ME,
             }
-            got = await client.post("/oauth2/token", data=form, auth=(audience, "-"))
-            return str(got.json()["id_token"])
+            auth = (audience, "-")
+            response = await client.post("/oauth2/token", data=form, auth=auth)
+            return str(response.json()["id_token"])
 
 
 class Browser:
@@ -226,17 +241,18 @@ class Browser:
         return page
 
     async def log_in(self, link: str, user: str) -> str:
-        """Follow a link to the provider, log in there; answers the address it sends the browser to."""
-        there = (await self.get(link)).headers["location"]
-        await self.get(there)
-        return str((await self.get(there, sub=user)).headers["location"])
+        """Follow a link to the provider and log in; return the address of the callback."""
+        login = (await self.get(link)).headers["location"]
+        await self.get(login)
+        response = await self.get(login, sub=user)
+        return str(response.headers["location"])
 
     async def walk(self, link: str, user: str) -> str:
-        """The whole way; answers the last page's heading."""
+        """Log in and follow the callback; return the heading of the last page."""
         return heading(await self.get(await self.log_in(link, user)))
 
 
 def heading(page: httpx2.Response) -> str:
-    """What a page says first."""
+    """Return the heading of a page, or its text where there is none."""
     title = re.search("<h1>(.*?)</h1>", page.text)
     return title[1] if title else page.text

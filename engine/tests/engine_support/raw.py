@@ -1,4 +1,4 @@
-"""A client that speaks JSON-RPC by hand, to send what no honest client would."""
+"""A client that sends JSON-RPC messages by hand, also those that no honest client would send."""
 
 import os
 from collections.abc import AsyncIterator, Iterator
@@ -24,16 +24,14 @@ SECONDS = float(
 
 
 def outcome(message: Message) -> str:
-    """What a call came to: the envelope's word, `asked`, `error`, or `None` for a tool without a gate."""
+    """Return the outcome of a call: the envelope's, `asked`, `error`, or `None` for a tool without a gate."""
     result = message.get("result", {"isError": True})
     if result.get("isError"):
         return "error"
+    if "inputRequests" in result:
+        return "asked"
     structured = result.get("structuredContent")
-    return (
-        "asked"
-        if "inputRequests" in result
-        else str(structured and structured.get("outcome"))
-    )
+    return str(structured and structured.get("outcome"))
 
 
 class Raw:
@@ -65,25 +63,22 @@ class Raw:
     async def send(self, method: str, **params: Any) -> int:
         """Send a request; its number fetches the response."""
         self.sent.append(params)
-        about = {
-            "protocolVersion": MODERN,
-            "clientInfo": WHO,
-            "clientCapabilities": self.can,
-        }
-        era = {
-            f"io.modelcontextprotocol/{name}": value for name, value in about.items()
-        }
-        params = params | {"_meta": (era if self.modern else {}) | self.meta}
+        meta: Message = {}
+        if self.modern:
+            meta["io.modelcontextprotocol/protocolVersion"] = MODERN
+            meta["io.modelcontextprotocol/clientInfo"] = WHO
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.can
+        params = params | {"_meta": meta | self.meta}
         await self.post(id=len(self.sent), method=method, params=params)
         return len(self.sent)
 
     def say(self, question: str) -> Message | None:
-        """What the person says to the next question."""
+        """Return the user's answer to the next question."""
         self.questions.append(question)
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
     async def next(self) -> None:
-        """Take one message in, and answer when it asks."""
+        """Receive one message, and answer it if it is a question."""
         item = await self.read.receive()
         assert isinstance(item, SessionMessage)
         message = item.message.model_dump(by_alias=True, exclude_unset=True)
@@ -98,22 +93,21 @@ class Raw:
             self.heard.append(message)
 
     async def receive(self, number: int) -> Message:
-        """What a request comes to, when the person has answered in the way of either era."""
+        """Return the response to a request, after the user has answered its questions."""
         while number not in self.came:
             await self.next()
         message = self.came.pop(number)
         if outcome(message) == "asked":
             result = message["result"]
             self.states.append(result["requestState"])
-            ((name, asked),) = result["inputRequests"].items()
-            answer = self.say(asked["params"]["message"])
+            ((name, question),) = result["inputRequests"].items()
+            answer = self.say(question["params"]["message"])
             if answer is not None:
-                more = {
+                params = self.sent[number - 1] | {
                     "requestState": self.states[-1],
                     "inputResponses": {name: answer},
                 }
-                again = self.sent[number - 1] | more
-                return await self.receive(await self.send("tools/call", **again))
+                return await self.receive(await self.send("tools/call", **params))
         return message
 
 
@@ -125,12 +119,13 @@ async def connect(
     low = server._mcp_server
     with anyio.fail_after(SECONDS):
         async with (
-            create_client_server_memory_streams() as (ours, theirs),
+            create_client_server_memory_streams() as (client_streams, server_streams),
             server._lifespan_manager(),
             anyio.create_task_group() as tasks,
         ):
-            tasks.start_soon(low.run, *theirs, low.create_initialization_options())
-            raw = Raw(ours, era, list(answers) or [None], can)
+            options = low.create_initialization_options()
+            tasks.start_soon(low.run, *server_streams, options)
+            raw = Raw(client_streams, era, list(answers) or [None], can)
             if era == LEGACY:
                 about = {
                     "protocolVersion": "2025-11-25",

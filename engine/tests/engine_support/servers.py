@@ -77,11 +77,10 @@ def client_of(
 ) -> Client[Any]:
     """Return a client whose user agrees or declines; with None it cannot be asked."""
 
-    async def answer(*asked: object) -> ElicitResult[Any]:
-        action = "accept" if agrees else "decline"
-        return ElicitResult(
-            action=action, content={"confirm": True} if agrees else None
-        )
+    async def answer(*_: object) -> ElicitResult[Any]:
+        if agrees:
+            return ElicitResult(action="accept", content={"confirm": True})
+        return ElicitResult(action="decline")
 
     handler = None if agrees is None else answer
     return Client(server, mode=era, elicitation_handler=handler)

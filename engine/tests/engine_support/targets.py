@@ -102,7 +102,9 @@ ASKED_INSIDE = Exemption(hint="confirm", value=False, why="What it calls asks.")
 create(title="Wipe each", confirm=False, exceptions=[ASKED_INSIDE])(wipe_each)
 
 
-def built(function: Callable[..., object], policy: Policy = TWO_STEP) -> PolicyTool:
+def build_policy_tool(
+    function: Callable[..., object], policy: Policy = TWO_STEP
+) -> PolicyTool:
     """Return a function with a policy decorator, as it is served."""
     declaration = declaration_of(function)
     assert declaration is not None
@@ -113,7 +115,7 @@ def built(function: Callable[..., object], policy: Policy = TWO_STEP) -> PolicyT
 def target_tools(policy: Policy) -> list[PolicyTool]:
     """Return the tools above under a policy; the servers of a process share them."""
     functions = (wipe, wipe_batch, wipe_halves, wipe_each, list_wiped)
-    return [built(function, policy) for function in functions]
+    return [build_policy_tool(function, policy) for function in functions]
 
 
 def make_audit_log(where: str = "", keys: Sequence[str] = ()) -> AuditLog:
@@ -127,7 +129,7 @@ def declare(server: FastMCP[Any], name: str, behavior: Behavior, **facts: Any) -
         declarations.declare(name, behavior, **facts)
 
 
-def serving(
+def make_target_server(
     seconds: float = 600,
     *functions: Callable[..., Any],
     settings: NotesSettings | None = None,
@@ -146,5 +148,5 @@ def serving(
     for tool in target_tools(settings.policy):
         server.add_tool(tool)
     for function in functions:
-        server.add_tool(built(function, settings.policy))
+        server.add_tool(build_policy_tool(function, settings.policy))
     return server

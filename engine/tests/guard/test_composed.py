@@ -1,6 +1,6 @@
-"""What is served in another way than the registry serves it keeps its gate, or gets one.
+"""Tools that the registry did not build keep their gate, or get one.
 
-Each row was seen to run unasked, or to break, before what stops it was there.
+Each row ran without a question, or failed, before the check that stops it existed.
 """
 
 import json
@@ -19,26 +19,26 @@ from engine.tests.engine_support.composing import (
     TWO_STEPS,
     WAYS,
     YES,
-    called,
+    add_mounted,
+    add_plain,
+    add_read_only,
+    add_transformed,
+    call_in_two_steps,
+    call_tool,
     destroy,
     each_era,
-    in_two_steps,
-    mounted,
-    plain,
+    fetch_definition,
     raze,
-    read_only,
-    text,
-    transformed,
-    wire,
+    text_of,
 )
 from engine.tests.engine_support.notes.server import create_server
 from engine.tests.engine_support.raw import MODERN, Message, connect, outcome
 from engine.tests.engine_support.targets import (
     DONE,
     SETTINGS,
-    built,
+    build_policy_tool,
     declare,
-    serving,
+    make_target_server,
     wipe,
 )
 
@@ -46,15 +46,15 @@ pytestmark = pytest.mark.anyio
 
 
 @each_era
-@pytest.mark.parametrize("way", WAYS)
-async def test_what_nobody_declared_is_asked_for(
-    way: Callable[[FastMCP], str], era: str
+@pytest.mark.parametrize("add_tool", WAYS)
+async def test_an_undeclared_tool_asks_before_it_runs(
+    add_tool: Callable[[FastMCP], str], era: str
 ) -> None:
-    server = serving()
-    tool = way(server)
-    argument = "title" if way is transformed else "name"
+    server = make_target_server()
+    tool = add_tool(server)
+    argument = "title" if add_tool is add_transformed else "name"
     for answer in (None, NO, YES):
-        message = await called(server, era, tool, answer, **{argument: "a"})
+        message = await call_tool(server, era, tool, answer, **{argument: "a"})
         assert bool(message["result"].get("isError")) is (answer is not YES), message
         assert (["a"] if answer is YES else []) == DONE
         if answer is None:
@@ -63,14 +63,14 @@ async def test_what_nobody_declared_is_asked_for(
 
 @each_era
 async def test_a_tool_of_the_policy_asks_wherever_it_is_mounted(era: str) -> None:
-    server, child = serving(), FastMCP("child")
-    child.add_tool(built(wipe))
+    server, child = make_target_server(), FastMCP("child")
+    child.add_tool(build_policy_tool(wipe))
     child.tool(raze)
     server.mount(child, namespace="child")
     for tool in ("child_wipe", "child_raze"):
         DONE.clear()
         for answer, expected in ((None, "preview"), (NO, "declined"), (YES, "applied")):
-            message = await called(server, era, tool, answer, name="a")
+            message = await call_tool(server, era, tool, answer, name="a")
             assert outcome(message) == expected, message
             assert len(QUESTIONS) == (answer is not None)
         assert DONE == ["a"]
@@ -79,69 +79,74 @@ async def test_a_tool_of_the_policy_asks_wherever_it_is_mounted(era: str) -> Non
 @each_era
 async def test_a_tool_of_the_policy_does_not_run_without_its_server(era: str) -> None:
     alone = FastMCP("alone")
-    alone.add_tool(built(wipe))
-    message = await called(alone, era, "wipe", YES, name="a")
-    assert text(message).startswith("wipe runs through its own server only")
+    alone.add_tool(build_policy_tool(wipe))
+    message = await call_tool(alone, era, "wipe", YES, name="a")
+    assert text_of(message).startswith("wipe runs through its own server only")
     assert DONE == []
 
 
 @each_era
 async def test_a_declared_name_has_its_hints_and_its_gate(era: str) -> None:
-    server = serving()
-    tool = mounted(server)
+    server = make_target_server()
+    tool = add_mounted(server)
     declare(server, tool, "delete", title="Destroy", why="It is gone.")
-    seen = await wire(server, era, tool)
-    assert (seen["title"], seen["annotations"]["title"]) == ("Destroy", "Destroy")
-    assert seen["annotations"].get("destructiveHint") is True
-    assert "confirm" in seen["inputSchema"]["properties"]
-    assert {"confirmed", "outcome", "result"} <= seen["outputSchema"][
+    definition = await fetch_definition(server, era, tool)
+    assert definition["title"] == "Destroy"
+    assert definition["annotations"]["title"] == "Destroy"
+    assert definition["annotations"].get("destructiveHint") is True
+    assert "confirm" in definition["inputSchema"]["properties"]
+    assert {"confirmed", "outcome", "result"} <= definition["outputSchema"][
         "properties"
     ].keys()
     for answer, expected in ((NO, "declined"), (YES, "applied")):
-        message = await called(server, era, tool, answer, name="a")
+        message = await call_tool(server, era, tool, answer, name="a")
         assert outcome(message) == expected, message
     assert message["result"]["structuredContent"]["result"] == {"destroyed": "a"}
-    assert await in_two_steps(server, era, tool, name="b") == TWO_STEPS
+    assert await call_in_two_steps(server, era, tool, name="b") == TWO_STEPS
     assert DONE == ["a", "b"]
     declare(server, tool, "read")
-    assert text(await called(server, era, tool, None, name="b")) == '{"destroyed":"b"}'
-    assert (await wire(server, era, tool))["annotations"]["readOnlyHint"] is True
+    assert (
+        text_of(await call_tool(server, era, tool, None, name="b"))
+        == '{"destroyed":"b"}'
+    )
+    assert (await fetch_definition(server, era, tool))["annotations"][
+        "readOnlyHint"
+    ] is True
 
 
-def test_a_behavior_that_there_is_not_is_refused() -> None:
+def test_an_unknown_behavior_is_refused() -> None:
     with pytest.raises(
         TypeError, match="'remove' is not a behavior of x; use one of read, create"
     ):
-        declare(serving(), "x", "remove")  # type: ignore[arg-type]
+        declare(make_target_server(), "x", "remove")  # type: ignore[arg-type]
 
 
 @each_era
-async def test_its_own_read_only_hint_is_believed_where_the_settings_name_it(
+async def test_a_read_only_hint_is_trusted_where_a_setting_names_the_tool(
     era: str,
 ) -> None:
     server = create_server(SETTINGS.model_copy(update={"trust_reads": ["dest*"]}))
-    read_only(server)
-    assert (
-        text(await called(server, era, "destroy", None, name="a"))
-        == '{"destroyed":"a"}'
-    )
-    plain_one = create_server(SETTINGS.model_copy(update={"trust_reads": ["destroy"]}))
-    plain(plain_one)
-    assert outcome(await called(plain_one, era, "destroy", None, name="b")) == "error"
+    add_read_only(server)
+    message = await call_tool(server, era, "destroy", None, name="a")
+    assert text_of(message) == '{"destroyed":"a"}'
+    unhinted = create_server(SETTINGS.model_copy(update={"trust_reads": ["destroy"]}))
+    add_plain(unhinted)
+    message = await call_tool(unhinted, era, "destroy", None, name="b")
+    assert outcome(message) == "error"
     assert DONE == ["a"]
 
 
 @each_era
 async def test_search_and_renaming_keep_the_gate_and_its_second_step(era: str) -> None:
-    server = serving()
+    server = make_target_server()
     server.add_transform(ToolTransform({"wipe": ToolTransformConfig(name="raze")}))
-    message = await called(server, era, "raze", None, name="a")
+    message = await call_tool(server, era, "raze", None, name="a")
     assert outcome(message) == "preview"
     server.add_transform(RegexSearchTransform())
-    assert (
-        await in_two_steps(server, era, "raze", through="call_tool", name="b")
-        == TWO_STEPS
+    outcomes = await call_in_two_steps(
+        server, era, "raze", through="call_tool", name="b"
     )
+    assert outcomes == TWO_STEPS
     assert DONE == ["b"]
 
 
@@ -153,31 +158,33 @@ async def own_confirm(name: str, confirm: bool) -> Message:
 
 @each_era
 async def test_a_declared_tool_may_have_a_confirm_of_its_own(era: str) -> None:
-    server, child = serving(), FastMCP("child")
+    server, child = make_target_server(), FastMCP("child")
     child.tool(own_confirm)
     server.mount(child)
     declare(server, "own_confirm", "delete")
-    assert "own_confirm" in json.dumps(await wire(server, era, "own_confirm"))
-    message = await called(server, era, "own_confirm", YES, name="a")
+    assert "own_confirm" in json.dumps(
+        await fetch_definition(server, era, "own_confirm")
+    )
+    message = await call_tool(server, era, "own_confirm", YES, name="a")
     assert (outcome(message), DONE) == ("applied", ["a"])
 
 
 @each_era
-async def test_a_boolean_is_not_a_number_there_either(era: str) -> None:
-    server = serving()
+async def test_a_boolean_is_no_number_in_an_undeclared_tool(era: str) -> None:
+    server = make_target_server()
 
     @server.tool
     def numbered(number: int) -> None:
         DONE.append(str(number))
 
-    message = await called(server, era, "numbered", YES, number=True)
-    assert text(message) == "number: true is not of type integer"
+    message = await call_tool(server, era, "numbered", YES, number=True)
+    assert text_of(message) == "number: true is not of type integer"
     assert DONE == []
 
 
 @each_era
-async def test_an_approval_is_of_one_version(era: str) -> None:
-    server = serving()
+async def test_an_approval_does_not_hold_for_another_version(era: str) -> None:
+    server = make_target_server()
     for version in ("1", "2"):
 
         @server.tool(version=version)
@@ -187,17 +194,14 @@ async def test_an_approval_is_of_one_version(era: str) -> None:
     declare(server, "versioned", "delete")
     async with connect(server, era, can={}) as raw:
         outcomes = []
-        for version, more in (
-            ("1", {}),
-            ("2", {"confirm": True}),
-            ("1", {"confirm": True}),
-        ):
+        for version, confirm in (("1", False), ("2", True), ("1", True)):
             raw.meta = {"fastmcp": {"version": version}}
-            call = {"name": "versioned", "arguments": {"name": "a", **more}}
-            outcomes.append(
-                outcome(await raw.receive(await raw.send("tools/call", **call)))
-            )
-    assert outcomes == (["preview", "error", "applied"])
+            arguments: Message = {"name": "a"}
+            if confirm:
+                arguments["confirm"] = True
+            number = await raw.send("tools/call", name="versioned", arguments=arguments)
+            outcomes.append(outcome(await raw.receive(number)))
+    assert outcomes == ["preview", "error", "applied"]
     assert DONE == ["1"]
 
 
@@ -213,27 +217,27 @@ ODD: list[object] = [
 @pytest.mark.parametrize(
     "schema", ODD, ids=["true", "again", "nowhere", "types", "anything"]
 )
-async def test_a_schema_of_others_may_be_odd(schema: object) -> None:
-    server = serving()
+async def test_an_unusual_foreign_schema_is_served(schema: object) -> None:
+    server = make_target_server()
     tool = Tool.from_function(destroy)
-    again = {"anyOf": [{"$ref": "#/$defs/again"}, {"type": "null"}]}
+    recursive = {"anyOf": [{"$ref": "#/$defs/again"}, {"type": "null"}]}
     tool.parameters = {
         "type": "object",
         "properties": {"name": schema},
-        "$defs": {"again": again},
+        "$defs": {"again": recursive},
     }
     server.add_tool(tool)
-    message = await called(server, MODERN, "destroy", YES, name="a")
-    assert text(message) == '{"destroyed":"a"}', message
+    message = await call_tool(server, MODERN, "destroy", YES, name="a")
+    assert text_of(message) == '{"destroyed":"a"}', message
 
 
-async def test_a_schema_of_others_may_name_no_arguments() -> None:
-    server = serving()
+async def test_a_foreign_schema_without_properties_is_served() -> None:
+    server = make_target_server()
     tool = Tool.from_function(asynchronous)
     tool.parameters = {"type": "object"}
     server.add_tool(tool)
     declare(server, "asynchronous", "delete")
-    message = await called(server, MODERN, "asynchronous", YES)
+    message = await call_tool(server, MODERN, "asynchronous", YES)
     assert outcome(message) == "applied", message
 
 

@@ -1,4 +1,4 @@
-"""What is served is what was declared: hints, scopes, read-only; and what a start refuses or names."""
+"""Tools are served as declared: hints, scopes, read-only; and what a start refuses or reports."""
 
 import dataclasses
 import logging
@@ -18,20 +18,27 @@ from copier_fastmcp_engine.errors import StartError
 from copier_fastmcp_engine.registry import resource
 from engine.tests.engine_support.composing import (
     READS,
-    called,
+    add_mounted,
+    add_read_only,
+    call_tool,
     each_era,
-    mounted,
-    read_only,
-    text,
-    wire,
+    fetch_definition,
+    text_of,
     zz_look,
 )
 from engine.tests.engine_support.notes import extend
 from engine.tests.engine_support.notes.server import TWO_STEP, create_server
 from engine.tests.engine_support.notes.server import NotesSettings as Settings
 from engine.tests.engine_support.raw import MODERN, Message, connect, outcome
-from engine.tests.engine_support.targets import DONE, SETTINGS, built, serving, wipe
+from engine.tests.engine_support.targets import (
+    DONE,
+    SETTINGS,
+    build_policy_tool,
+    make_target_server,
+    wipe,
+)
 
+SCOPED = resource("scoped://all", name="Scoped", description="All.", scopes=["zz:read"])
 READ_ONLY = "it may write, and this server is served read-only"
 pytestmark = pytest.mark.anyio
 
@@ -40,13 +47,15 @@ async def test_hints_changed_on_the_way_stop_the_start_and_are_put_right_when_la
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def add(server: FastMCP) -> None:
-        server.add_tool(Tool.from_tool(built(wipe), name="raze", annotations=READS))
+        server.add_tool(
+            Tool.from_tool(build_policy_tool(wipe), name="raze", annotations=READS)
+        )
 
-    server = serving()
+    server = make_target_server()
     add(server)
-    seen = await wire(server, MODERN, "raze")
-    own = await wire(server, MODERN, "wipe")
-    assert seen["annotations"] == own["annotations"]
+    copy = await fetch_definition(server, MODERN, "raze")
+    original = await fetch_definition(server, MODERN, "wipe")
+    assert copy["annotations"] == original["annotations"]
     monkeypatch.setattr(extend, "extend", add)
     with pytest.raises(
         StartError, match=r"raze is served with other hints than it declares: .*"
@@ -65,7 +74,7 @@ ALL = {
 
 
 @pytest.mark.parametrize(
-    ("settings", "wrong"),
+    ("settings", "refused_tool"),
     [
         ({}, "every tool"),
         (
@@ -82,15 +91,15 @@ ALL = {
     ids=["all", "a-write", "a-name-that-is-not-there", "a-read", "none"],
 )
 def test_a_cache_may_answer_for_declared_reads_alone(
-    settings: Message, wrong: str | None, monkeypatch: pytest.MonkeyPatch
+    settings: Message, refused_tool: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = ResponseCachingMiddleware(**settings)
     monkeypatch.setattr(extend, "extend", lambda server: server.add_middleware(cache))
-    if wrong is None:
+    if refused_tool is None:
         create_server(SETTINGS)
         return
     with pytest.raises(
-        StartError, match=rf"CachingMiddleware would answer for {wrong};"
+        StartError, match=rf"CachingMiddleware would answer for {refused_tool};"
     ):
         create_server(SETTINGS)
 
@@ -100,16 +109,16 @@ async def zz_tell() -> Message:
     return {"told": True}
 
 
-def child_with(settings: Message) -> FastMCP:
+def make_child(settings: Message) -> FastMCP:
     """A server with a read, a write and what nobody declared, and a cache for some of them."""
     child = FastMCP("child", middleware=[ResponseCachingMiddleware(**settings)])
-    child.add_tool(built(zz_look))
-    child.add_tool(built(wipe))
+    child.add_tool(build_policy_tool(zz_look))
+    child.add_tool(build_policy_tool(wipe))
     child.tool(zz_tell)
     return child
 
 
-def calls(*names: str) -> Message:
+def cache_calls(*names: str) -> Message:
     """Settings of a cache that answers for calls of some tools, and for nothing that is read."""
     off = {"enabled": False}
     included = {"included_tools": [*names]} if names else off
@@ -117,36 +126,39 @@ def calls(*names: str) -> Message:
 
 
 @pytest.mark.parametrize(
-    ("settings", "wrong"),
+    ("settings", "refused_tool"),
     [
         ({}, "every tool"),
-        (calls("zz_look", "wipe"), "wipe"),
-        (calls("zz_tell"), "zz_tell"),
-        (calls("zz_look", "child_zz_look"), "child_zz_look"),
-        (calls("zz_look"), None),
-        (calls("zz_look", "zz_told"), "zz_told"),
-        (calls(), None),
+        (cache_calls("zz_look", "wipe"), "wipe"),
+        (cache_calls("zz_tell"), "zz_tell"),
+        (cache_calls("zz_look", "child_zz_look"), "child_zz_look"),
+        (cache_calls("zz_look"), None),
+        (cache_calls("zz_look", "zz_told"), "zz_told"),
+        (cache_calls(), None),
     ],
     ids=["all", "a-write", "undeclared", "another-name", "a-read", "not-there", "none"],
 )
 @pytest.mark.parametrize("deep", [False, True], ids=["mounted", "deeper"])
-def test_so_may_that_of_a_mounted_server(
-    settings: Message, wrong: str | None, deep: bool, monkeypatch: pytest.MonkeyPatch
+def test_a_mounted_cache_may_answer_for_declared_reads_alone(
+    settings: Message,
+    refused_tool: str | None,
+    deep: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def extend_(server: FastMCP) -> None:
         between = FastMCP("between") if deep else server
         between.mount(
-            child_with(settings), namespace="child", tool_names={"zz_tell": "told"}
+            make_child(settings), namespace="child", tool_names={"zz_tell": "told"}
         )
         if deep:
             server.mount(between)
 
     monkeypatch.setattr(extend, "extend", extend_)
-    if wrong is None:
+    if refused_tool is None:
         create_server(SETTINGS)
         return
     with pytest.raises(
-        StartError, match=rf"CachingMiddleware would answer for {wrong};"
+        StartError, match=rf"CachingMiddleware would answer for {refused_tool};"
     ):
         create_server(SETTINGS)
 
@@ -155,7 +167,7 @@ def test_a_cache_knows_a_declared_tool_by_its_own_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def extend_(server: FastMCP) -> None:
-        server.mount(child_with(calls("zz_tell")), namespace="child")
+        server.mount(make_child(cache_calls("zz_tell")), namespace="child")
         declare("child_zz_tell", "read")
 
     monkeypatch.setattr(extend, "extend", extend_)
@@ -163,17 +175,14 @@ def test_a_cache_knows_a_declared_tool_by_its_own_name(
 
 
 @pytest.mark.parametrize("where", ["child", "here"])
-def test_no_cache_answers_for_what_is_read_behind_scopes(
+def test_no_cache_answers_for_a_resource_with_scopes(
     where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = ResponseCachingMiddleware(call_tool_settings={"enabled": False})
 
     def extend_(server: FastMCP) -> None:
         child = FastMCP("child")
-        made = resource(
-            "scoped://all", name="Scoped", description="All.", scopes=["zz:read"]
-        )
-        child.add_resource(made(zz_tell))
+        child.add_resource(SCOPED(zz_tell))
         server.mount(child, namespace="child")
         (server if where == "here" else child).add_middleware(cache)
 
@@ -187,7 +196,7 @@ def test_no_cache_answers_for_a_tool_that_calls_others(
 ) -> None:
     def extend_(server: FastMCP) -> None:
         server.add_transform(RegexSearchTransform())
-        server.add_middleware(ResponseCachingMiddleware(**calls("call_tool")))
+        server.add_middleware(ResponseCachingMiddleware(**cache_calls("call_tool")))
 
     monkeypatch.setattr(extend, "extend", extend_)
     with pytest.raises(
@@ -197,13 +206,13 @@ def test_no_cache_answers_for_a_tool_that_calls_others(
 
 
 async def test_no_tool_runs_in_the_background() -> None:
-    server = serving()
+    server = make_target_server()
     task = Tool.from_function(asynchronous, task=True)
     server.add_tool(task)
     assert await server.get_tasks() == []
-    found = await server.get_tool("asynchronous")
-    assert found
-    assert found.task_config.mode == "forbidden"
+    tool = await server.get_tool("asynchronous")
+    assert tool
+    assert tool.task_config.mode == "forbidden"
 
 
 async def asynchronous(name: str) -> None:
@@ -211,21 +220,19 @@ async def asynchronous(name: str) -> None:
     DONE.append(name)
 
 
-async def test_what_nobody_declared_is_named_at_the_start(
+async def test_an_undeclared_tool_is_named_at_the_start(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(extend, "extend", mounted)
+    monkeypatch.setattr(extend, "extend", add_mounted)
     create_server(SETTINGS)
-    (line,) = [
-        each.getMessage() for each in caplog.records if each.levelno == logging.WARNING
-    ]
-    assert line.startswith(
+    (record,) = [line for line in caplog.records if line.levelno == logging.WARNING]
+    assert record.getMessage().startswith(
         "a person is asked before undeclared child_destroy: say what it does"
     )
     caplog.clear()
 
     def extended(server: FastMCP) -> None:
-        mounted(server)
+        add_mounted(server)
         declare("child_destroy", "read")
 
     monkeypatch.setattr(extend, "extend", extended)
@@ -234,49 +241,52 @@ async def test_what_nobody_declared_is_named_at_the_start(
 
 
 @each_era
-async def test_where_the_profile_confirms_nothing_it_is_served_and_named(
+async def test_without_confirmation_an_undeclared_tool_is_served_and_named(
     era: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Asking(Settings):
         policy = dataclasses.replace(TWO_STEP, confirm="none")
 
-    monkeypatch.setattr(extend, "extend", mounted)
+    monkeypatch.setattr(extend, "extend", add_mounted)
     server = create_server(Asking(**SETTINGS.model_dump()))
     assert caplog.messages[0].startswith(
         "nobody is asked before undeclared child_destroy: "
     )
-    assert outcome(await called(server, era, "child_destroy", None, name="a")) == "None"
+    assert (
+        outcome(await call_tool(server, era, "child_destroy", None, name="a")) == "None"
+    )
     assert DONE == ["a"]
 
 
 @each_era
 async def test_read_only_goes_by_the_declaration(era: str) -> None:
     server = create_server(SETTINGS.model_copy(update={"read_only": True}))
-    read_only(server)
-    server.add_tool(built(zz_look))
-    server.add_tool(Tool.from_tool(built(wipe), name="raze", annotations=READS))
+    add_read_only(server)
+    server.add_tool(build_policy_tool(zz_look))
+    server.add_tool(
+        Tool.from_tool(build_policy_tool(wipe), name="raze", annotations=READS)
+    )
     async with connect(server, era, can={}) as raw:
-        listed = (await raw.receive(await raw.send("tools/list")))["result"]["tools"]
-    names = {each["name"] for each in listed}
+        message = await raw.receive(await raw.send("tools/list"))
+    names = {tool["name"] for tool in message["result"]["tools"]}
     assert "zz_look" in names
     assert names.isdisjoint({"destroy", "raze", "delete_note"})
     for tool in ("destroy", "raze"):
-        refused = text(await called(server, era, tool, None, name="a"))
+        refused = text_of(await call_tool(server, era, tool, None, name="a"))
         assert refused == f"{tool} cannot be called here: {READ_ONLY}"
     assert DONE == []
 
 
-async def test_what_needs_scopes_that_nobody_can_have_is_named_when_served_over_http(
+async def test_scopes_without_a_verifier_are_reported_over_http(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = create_server(SETTINGS)
     server.http_app()
     assert caplog.records == []
-    server.add_tool(built(read(title="Scoped", scopes=["zz:read"])(zz_scoped)))
-    made = resource(
-        "scoped://all", name="Scoped", description="All.", scopes=["zz:read"]
+    server.add_tool(
+        build_policy_tool(read(title="Scoped", scopes=["zz:read"])(zz_scoped))
     )
-    server.add_resource(made(zz_scoped))
+    server.add_resource(SCOPED(zz_scoped))
     server.http_app()
     (line,) = caplog.messages
     assert line.endswith("nobody can use over HTTP: zz_scoped, Scoped")
@@ -285,29 +295,26 @@ async def test_what_needs_scopes_that_nobody_can_have_is_named_when_served_over_
 @each_era
 async def test_scopes_hold_through_a_mount_and_for_a_resource(era: str) -> None:
     """Also where a transform on the way drops what FastMCP hides the tool by."""
-    server, child = serving(), FastMCP("child")
-    scoped = built(read(title="Scoped", scopes=["zz:read"])(zz_scoped))
+    server, child = make_target_server(), FastMCP("child")
+    scoped = build_policy_tool(read(title="Scoped", scopes=["zz:read"])(zz_scoped))
     child.add_tool(scoped.model_copy(update={"auth": None}))
     server.mount(child, namespace="child")
-    made = resource(
-        "scoped://all", name="Scoped", description="All.", scopes=["zz:read"]
-    )
-    server.add_resource(made(zz_scoped))
+    server.add_resource(SCOPED(zz_scoped))
     before = set_transport("streamable-http")
     try:
-        for scopes, said in (([], "error"), (["zz:read"], "result")):
+        for scopes, kind in (([], "error"), (["zz:read"], "result")):
             token = AccessToken(
                 token="t", client_id="app", scopes=scopes, subject="ann"
             )
             reset = auth_context_var.set(AuthenticatedUser(token))
             async with connect(server, era, can={}) as raw:
                 number = await raw.send("resources/read", uri="scoped://all")
-                assert said in await raw.receive(number)
+                assert kind in await raw.receive(number)
                 number = await raw.send(
                     "tools/call", name="child_zz_scoped", arguments={}
                 )
                 message = await raw.receive(number)
-                assert ("insufficient_scope" in text(message)) is (said == "error")
+                assert ("insufficient_scope" in text_of(message)) is (kind == "error")
             auth_context_var.reset(reset)
     finally:
         reset_transport(before)

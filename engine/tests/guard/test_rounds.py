@@ -1,4 +1,4 @@
-"""Tools that ask the client something themselves, by answering with their question: ours comes first, and once."""
+"""Tools that ask the client themselves, by returning a question: the gate's question comes first, and once."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from mcp_types import (
 )
 
 from copier_fastmcp_engine.declarations import delete
-from engine.tests.engine_support.composing import YES, each_era, text
+from engine.tests.engine_support.composing import YES, each_era, text_of
 from engine.tests.engine_support.raw import (
     ELICITS,
     LEGACY,
@@ -23,7 +23,12 @@ from engine.tests.engine_support.raw import (
     connect,
     outcome,
 )
-from engine.tests.engine_support.targets import DONE, built, declare, serving
+from engine.tests.engine_support.targets import (
+    DONE,
+    build_policy_tool,
+    declare,
+    make_target_server,
+)
 
 pytestmark = pytest.mark.anyio
 FORM = {"type": "object", "properties": {"n": {"type": "integer"}}}
@@ -31,8 +36,8 @@ THREE: Message = {"action": "accept", "content": {"n": 3}}
 SEEN: list[object] = []  # what the tool saw of the request, each time it ran
 
 
-def question(words: str, state: str | None) -> InputRequiredResult:
-    """A question of the tool's own."""
+def build_question(words: str, state: str | None) -> InputRequiredResult:
+    """Return a question of the tool itself."""
     params = ElicitRequestFormParams(message=words, requested_schema=FORM)
     return InputRequiredResult(
         input_requests={"how": ElicitRequest(params=params)}, request_state=state
@@ -46,45 +51,45 @@ async def weigh(
     answers = ctx.input_responses
     SEEN.append((sorted(answers or {}), ctx.request_state))
     if not answers:
-        return question("How many?", state)
+        return build_question("How many?", state)
     if state and ctx.request_state != "2":
-        return question("Really?", "2")
+        return build_question("Really?", "2")
     how = answers["how"]
     assert isinstance(how, ElicitResult)
     DONE.append(f"{name}{(how.content or {})['n']}")
     return "weighed"
 
 
-def ours(server: FastMCP) -> str:
-    """A tool of the policy."""
-    server.add_tool(built(delete(title="Weigh")(weigh)))
+def add_policy_tool(server: FastMCP) -> str:
+    """Add a declared tool."""
+    server.add_tool(build_policy_tool(delete(title="Weigh")(weigh)))
     vars(weigh).pop("__declaration__")
     return "weigh"
 
 
-def mounted(server: FastMCP) -> str:
-    """In a server that is mounted."""
+def mount_tool(server: FastMCP) -> str:
+    """Mount a server with the tool."""
     child = FastMCP("child")
     child.tool(weigh)
     server.mount(child)
     return "weigh"
 
 
-def declared(server: FastMCP[Any]) -> str:
-    """There, and declared by its name."""
-    declare(server, mounted(server), "delete")
+def mount_declared_tool(server: FastMCP[Any]) -> str:
+    """Mount a server with the tool, and declare its name."""
+    declare(server, mount_tool(server), "delete")
     return "weigh"
 
 
-def proxied(server: FastMCP) -> str:
-    """Behind a proxy."""
+def mount_proxy(server: FastMCP) -> str:
+    """Mount a proxy of a server with the tool."""
     child = FastMCP("child")
     child.tool(weigh)
     server.mount(FastMCPProxy(client_factory=lambda: ProxyClient(child, mode=MODERN)))
     return "weigh"
 
 
-WAYS = [ours, mounted, declared, proxied]
+WAYS = [add_policy_tool, mount_tool, mount_declared_tool, mount_proxy]
 STATES = [{"name": "a"}, {"name": "a", "state": None}]
 
 
@@ -93,33 +98,35 @@ def _seen() -> None:
     SEEN.clear()
 
 
-async def first(raw: Raw, **call: object) -> Message:
-    """What a call comes to, when nobody answers what it asks."""
+async def call_unanswered(raw: Raw, **call: object) -> Message:
+    """Return the response to a call, without an answer to its question."""
     number = await raw.send("tools/call", **call)
     while number not in raw.came:
         await raw.next()
     return raw.came.pop(number)
 
 
-async def answered(raw: Raw, asked: Message, **answers: Message) -> Message:
-    """What the first call comes to with answers to a question, when nobody answers what that asks."""
-    state = asked["result"]["requestState"]
-    return await first(raw, **raw.sent[0], requestState=state, inputResponses=answers)
+async def answer_question(raw: Raw, message: Message, **answers: Message) -> Message:
+    """Send the first call again with answers to a question; return the response."""
+    state = message["result"]["requestState"]
+    return await call_unanswered(
+        raw, **raw.sent[0], requestState=state, inputResponses=answers
+    )
 
 
-def asks(message: Message) -> list[str]:
-    """The names of the questions that a call came to."""
+def list_questions(message: Message) -> list[str]:
+    """Return the names of the questions in a response."""
     return sorted(message["result"]["inputRequests"])
 
 
 @pytest.mark.parametrize("arguments", STATES, ids=["state", "no-state"])
-@pytest.mark.parametrize("way", WAYS)
-async def test_ours_is_asked_once_and_its_own_get_through(
-    way: object, arguments: Message
+@pytest.mark.parametrize("add_tool", WAYS)
+async def test_the_gate_asks_once_and_the_questions_of_the_tool_follow(
+    add_tool: object, arguments: Message
 ) -> None:
-    server = serving()
-    assert callable(way)
-    tool = way(server)
+    server = make_target_server()
+    assert callable(add_tool)
+    tool = add_tool(server)
     async with connect(server, MODERN, YES, THREE) as raw:
         number = await raw.send("tools/call", name=tool, arguments=arguments)
         message = await raw.receive(number)
@@ -130,63 +137,73 @@ async def test_ours_is_asked_once_and_its_own_get_through(
     assert raw.questions[1:] == ["How many?", "Really?"][: len(expected)]
     assert raw.questions[0].lower().startswith("notes-mcp asks: weigh?")
     assert DONE == ["a3"]
-    assert outcome(message) == ("applied" if way in (ours, declared) else "None")
-    assert "weighed" in text(message)
+    assert outcome(message) == (
+        "applied" if add_tool in (add_policy_tool, mount_declared_tool) else "None"
+    )
+    assert "weighed" in text_of(message)
 
 
-@pytest.mark.parametrize("way", [ours, mounted])
-async def test_an_approval_passes_one_round_of_one_call(way: object) -> None:
-    server = serving()
-    assert callable(way)
+@pytest.mark.parametrize("add_tool", [add_policy_tool, mount_tool])
+async def test_an_approval_passes_one_round_of_one_call(add_tool: object) -> None:
+    server = make_target_server()
+    assert callable(add_tool)
     call: Message = {
-        "name": way(server),
+        "name": add_tool(server),
         "arguments": {"name": "a"},
     }
     async with connect(server, MODERN, YES) as raw:
-        question = await first(raw, **call)
-        theirs = await answered(raw, question, confirmation=YES)
-        assert asks(theirs) == ["how"]
-        assert asks(await answered(raw, question, confirmation=YES)) == ["confirmation"]
-        assert asks(await answered(raw, theirs, how=THREE)) == ["how"]
-        assert asks(await answered(raw, theirs, how=THREE)) == ["confirmation"]
-        assert asks(await first(raw, **call)) == ["confirmation"]
+        question = await call_unanswered(raw, **call)
+        tool_question = await answer_question(raw, question, confirmation=YES)
+        assert list_questions(tool_question) == ["how"]
+        assert list_questions(
+            await answer_question(raw, question, confirmation=YES)
+        ) == ["confirmation"]
+        assert list_questions(await answer_question(raw, tool_question, how=THREE)) == [
+            "how"
+        ]
+        assert list_questions(await answer_question(raw, tool_question, how=THREE)) == [
+            "confirmation"
+        ]
+        assert list_questions(await call_unanswered(raw, **call)) == ["confirmation"]
         elsewhere: Message = {**call, "arguments": {**call["arguments"], "name": "b"}}
-        state = theirs["result"]["requestState"]
-        assert "error" in await first(raw, **elsewhere, requestState=state)
+        state = tool_question["result"]["requestState"]
+        assert "error" in await call_unanswered(raw, **elsewhere, requestState=state)
     assert DONE == []
 
 
-async def test_it_is_applied_once_in_two_steps_too() -> None:
-    server = serving()
-    call: Message = {"name": ours(server), "arguments": {"name": "a", "confirm": True}}
+async def test_a_tool_with_questions_is_applied_once_in_two_steps() -> None:
+    server = make_target_server()
+    call: Message = {
+        "name": add_policy_tool(server),
+        "arguments": {"name": "a", "confirm": True},
+    }
     async with connect(server, MODERN, THREE, can={}) as raw:
-        await first(raw, name="weigh", arguments={"name": "a"})
+        await call_unanswered(raw, name="weigh", arguments={"name": "a"})
         message = await raw.receive(await raw.send("tools/call", **call))
         assert outcome(message) == "applied"
         assert message["result"]["structuredContent"]["approved_by"] == "client"
-        again = await first(raw, **call)
-    assert (
-        text(again)
-        == "weigh was applied before with these arguments, and is not applied twice"
+        message = await call_unanswered(raw, **call)
+    assert text_of(message) == (
+        "weigh was applied before with these arguments, and is not applied twice"
     )
     assert DONE == ["a3"]
 
 
 @each_era
-async def test_a_no_is_asked_nothing_more(era: str) -> None:
-    server = serving()
-    mounted(server)
+async def test_after_a_no_the_tool_asks_nothing(era: str) -> None:
+    server = make_target_server()
+    mount_tool(server)
     async with connect(server, era, {"action": "decline"}, can=ELICITS) as raw:
         message = await raw.receive(
             await raw.send("tools/call", name="weigh", arguments={"name": "a"})
         )
-    assert text(message) == "The answer was no; weigh changed nothing."
+    assert text_of(message) == "The answer was no; weigh changed nothing."
     assert (len(raw.questions), SEEN, DONE) == (1, [], [])
 
 
-async def test_where_a_call_cannot_be_answered_so_the_client_is_told() -> None:
-    server = serving()
-    mounted(server)
+async def test_a_legacy_client_is_told_that_the_tool_cannot_ask() -> None:
+    server = make_target_server()
+    mount_tool(server)
     async with connect(server, LEGACY, YES) as raw:
         message = await raw.receive(
             await raw.send("tools/call", name="weigh", arguments={"name": "a"})

@@ -1,4 +1,4 @@
-"""A part of a server's tools: what is left out is neither listed nor called, whoever leaves it out."""
+"""A subset of a server's tools: an excluded tool is neither listed nor called, whoever excludes it."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -20,26 +20,26 @@ from engine.tests.engine_support.targets import SETTINGS, declare
 
 pytestmark = pytest.mark.anyio
 EVERY = {
-    *(
-        "search_notes",
-        "get_note",
-        "create_note",
-        "ensure_note",
-        "append_note",
-        "update_note",
-    ),
-    *("archive_note", "delete_note", "send_note"),
+    "search_notes",
+    "get_note",
+    "create_note",
+    "ensure_note",
+    "append_note",
+    "update_note",
+    "archive_note",
+    "delete_note",
+    "send_note",
 }
 READS = {"search_notes", "get_note"}
 FOLDER = {"get_note", "delete_note"}  # the files of these two are in a folder
 
 
-def server(**settings: object) -> FastMCP[Any]:
+def make_server(**settings: object) -> FastMCP[Any]:
     """The server with a part of its tools, of which two are in the folder `filed`."""
     return create_server(SETTINGS.model_copy(update=settings))
 
 
-def copied(module: str) -> Callable[[], str]:
+def make_function(module: str) -> Callable[[], str]:
     """A function of another package."""
 
     def function() -> str:
@@ -49,7 +49,7 @@ def copied(module: str) -> Callable[[], str]:
     return function
 
 
-async def seen(served: Any) -> set[str]:
+async def list_names(served: Any) -> set[str]:
     """The names that a client of a server or an address lists."""
     async with Client(served) as client:
         return {tool.name for tool in await client.list_tools()}
@@ -77,8 +77,8 @@ async def seen(served: Any) -> set[str]:
 async def test_the_stricter_setting_wins(
     settings: dict[str, Any], expected: set[str]
 ) -> None:
-    part = server(**settings)
-    assert await seen(part) == expected
+    part = make_server(**settings)
+    assert await list_names(part) == expected
     async with Client(part) as client:
         for name in EVERY - expected:
             with pytest.raises(
@@ -109,25 +109,23 @@ async def test_the_stricter_setting_wins(
     ],
     ids=["toolset", "half", "tool", "excluded"],
 )
-def test_a_name_that_is_not_there_stops_the_start(
-    settings: dict[str, Any], line: str
-) -> None:
+def test_an_unknown_name_stops_the_start(settings: dict[str, Any], line: str) -> None:
     with pytest.raises(StartError, match=line):
-        server(**settings)
+        make_server(**settings)
 
 
-async def test_what_stands_in_no_toolset_is_left_out_with_them() -> None:
-    part, child = server(toolsets=["filed"]), FastMCP("child")
+async def test_a_tool_in_no_toolset_is_left_out() -> None:
+    part, child = make_server(toolsets=["filed"]), FastMCP("child")
     for name, module in (("wild", "other"), ("foreign", "other.tools.filed.foreign")):
-        child.tool(elsewhere := copied(module), name=name)
+        child.tool(elsewhere := make_function(module), name=name)
         assert elsewhere.__module__ == module
     declare(part, "foreign", "read")
     part.mount(child)
-    assert await seen(part) == FOLDER
+    assert await list_names(part) == FOLDER
 
 
 @asynccontextmanager
-async def over_http(part: FastMCP[Any]) -> AsyncIterator[Any]:
+async def serve_over_http(part: FastMCP[Any]) -> AsyncIterator[Any]:
     """A way to connect to a path of a server, with headers, in an era."""
     app = part.http_app(host_origin_protection=False)
 
@@ -150,8 +148,8 @@ async def over_http(part: FastMCP[Any]) -> AsyncIterator[Any]:
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
-async def test_a_client_narrows_what_it_is_served(era: str) -> None:
-    async with over_http(server(exclude=["search_notes"])) as connect:
+async def test_a_client_narrows_its_subset(era: str) -> None:
+    async with serve_over_http(make_server(exclude=["search_notes"])) as connect:
         for path, headers, expected in [
             ("/mcp", {}, EVERY - {"search_notes"}),
             ("/mcp/readonly", {}, {"get_note"}),
@@ -173,10 +171,8 @@ async def test_a_client_narrows_what_it_is_served(era: str) -> None:
             ("/mcp", {"X_MCP_Toolsets": "filed:, :readonly"}, set()),
         ]:
             async with connect(path, era, **headers) as client:
-                assert {tool.name for tool in await client.list_tools()} == expected, (
-                    path,
-                    headers,
-                )
+                names = {tool.name for tool in await client.list_tools()}
+                assert names == expected, (path, headers)
                 with pytest.raises(
                     ToolError, match="search_notes cannot be called here"
                 ):
@@ -195,23 +191,22 @@ async def test_a_client_narrows_what_it_is_served(era: str) -> None:
         ("toolsets", [" , "], EVERY),
     ],
 )
-async def test_a_header_that_comes_twice_leaves_what_both_leave(
+async def test_repeated_headers_are_combined(
     name: str, values: list[str], expected: set[str]
 ) -> None:
     pairs = [(f"x-mcp-{name}".encode(), value.encode()) for value in values]
     with set_http_request(Request({"type": "http", "headers": pairs})):
-        assert {tool.name for tool in await server().list_tools()} == expected
+        assert {tool.name for tool in await make_server().list_tools()} == expected
 
 
 @pytest.mark.parametrize("where", ["here", "mounted"])
 def test_no_cache_answers_one_client_with_the_part_of_another(where: str) -> None:
-    part, child = server(), server()
+    part, child = make_server(), make_server()
     for cached in (False, True):
-        kept = {
-            "call_tool_settings": {"enabled": False},
-            "list_tools_settings": {"enabled": cached},
-        }
-        caching = ResponseCachingMiddleware(**kept)  # type: ignore[arg-type]
+        caching = ResponseCachingMiddleware(
+            call_tool_settings={"enabled": False},
+            list_tools_settings={"enabled": cached},
+        )
         (part if where == "here" else child).add_middleware(caching)
         part.mount(child, namespace="child")
         if not cached:
@@ -223,7 +218,7 @@ def test_no_cache_answers_one_client_with_the_part_of_another(where: str) -> Non
 
 
 async def test_a_path_that_names_nothing_is_not_found() -> None:
-    app = server().http_app(host_origin_protection=False)
+    app = make_server().http_app(host_origin_protection=False)
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app), base_url="http://localhost"
     ) as client:

@@ -7,9 +7,9 @@ from fastmcp import FastMCP
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from mcp_types import CallToolRequestParams
 
-from engine.tests.engine_support.composing import NO, QUESTIONS, YES, called
+from engine.tests.engine_support.composing import NO, QUESTIONS, YES, call_tool
 from engine.tests.engine_support.raw import outcome
-from engine.tests.engine_support.targets import DONE, serving
+from engine.tests.engine_support.targets import DONE, make_target_server
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +33,7 @@ class Swap(Middleware):
 
 def swapping(**changes: Any) -> FastMCP[Any]:
     """Return a server with such a middleware."""
-    server = serving()
+    server = make_target_server()
     server.add_middleware(Swap(**changes))
     return server
 
@@ -41,7 +41,7 @@ def swapping(**changes: Any) -> FastMCP[Any]:
 async def test_a_read_that_becomes_a_write_is_asked_for(era: str) -> None:
     changes: dict[str, Any] = {"name": "wipe", "arguments": {"name": "a"}}
     for answer, expected in ((None, "preview"), (NO, "declined"), (YES, "applied")):
-        message = await called(swapping(**changes), era, "list_wiped", answer)
+        message = await call_tool(swapping(**changes), era, "list_wiped", answer)
         assert outcome(message) == expected
         assert (["a"] if answer is YES else []) == DONE
     (question,) = QUESTIONS
@@ -50,7 +50,7 @@ async def test_a_read_that_becomes_a_write_is_asked_for(era: str) -> None:
 
 async def test_the_arguments_that_run_are_those_that_are_shown(era: str) -> None:
     server = swapping(arguments={"name": "swapped"})
-    message = await called(server, era, "wipe", YES, name="a")
+    message = await call_tool(server, era, "wipe", YES, name="a")
     assert outcome(message) == "applied"
     (question,) = QUESTIONS
     assert question.startswith("notes-mcp asks: Wipe swapped of us?")
@@ -61,6 +61,6 @@ async def test_a_middleware_that_confirms_by_itself_confirms_no_other_preview(
     era: str,
 ) -> None:
     server = swapping(arguments={"name": "a", "confirm": True})
-    message = await called(server, era, "wipe", None, name="a")
+    message = await call_tool(server, era, "wipe", None, name="a")
     assert outcome(message) == "error"
     assert DONE == []

@@ -1,4 +1,4 @@
-"""A metadata file reaches every text of a server and no hint, and what it must not say stops the start."""
+"""A metadata file can override every text of a server and no hint; an invalid file stops the start."""
 
 import json
 import os
@@ -25,37 +25,38 @@ def era(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def overridden(path: Path, texts: object, mode: int = 0o600) -> FastMCP:
+def create_overridden_server(path: Path, texts: object, mode: int = 0o600) -> FastMCP:
     written = texts if isinstance(texts, str) else json.dumps(texts)
     path.write_text(written, encoding="utf-8")
     path.chmod(mode)
     return create_server(SETTINGS.model_copy(update={"metadata": path}))
 
 
-async def wire(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Every text that a client reads in the form of a metadata file, and the hints by tool."""
+async def read_texts(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return each client-facing text in the form of a metadata file, and the hints by tool."""
     texts: dict[str, Any] = {"tools": {}, "resources": {}, "resource_templates": {}}
     async with Client(mcp, mode=era) as client:
         tools = await client.list_tools()
-        for one in await client.list_resources():
-            texts["resources"][str(one.uri)] = {
-                "name": one.name,
-                "description": one.description,
-            }
-        for each in await client.list_resource_templates():
-            about = {"name": each.name, "description": each.description}
-            texts["resource_templates"][each.uri_template] = about
+        resources = await client.list_resources()
+        templates = await client.list_resource_templates()
+    for resource in resources:
+        fields = {"name": resource.name, "description": resource.description}
+        texts["resources"][str(resource.uri)] = fields
+    for template in templates:
+        fields = {"name": template.name, "description": template.description}
+        texts["resource_templates"][template.uri_template] = fields
+    hints = {}
     for tool in tools:
-        schemas = tool.input_schema["properties"].items()
-        arguments = {
-            name: {"description": it.get("description")} for name, it in schemas
+        arguments = {}
+        for name, schema in tool.input_schema["properties"].items():
+            arguments[name] = {"description": schema.get("description")}
+        texts["tools"][tool.name] = {
+            "title": tool.title,
+            "description": tool.description,
+            "arguments": arguments,
         }
-        about = {"title": tool.title, "description": tool.description}
-        texts["tools"][tool.name] = about | {"arguments": arguments}
-    hints = {tool.name: dict(tool.annotations or {}) for tool in tools}
-    assert [hints[tool.name].pop("title") for tool in tools] == [
-        tool.title for tool in tools
-    ]
+        hints[tool.name] = dict(tool.annotations or {})
+        assert hints[tool.name].pop("title") == tool.title
     return texts, hints
 
 
@@ -63,20 +64,20 @@ async def wire(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
 async def test_every_text_can_be_overridden_and_no_hint_moves(
     tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        metadata, "MOST_BYTES", 2**24
-    )  # for servers with hundreds of tools
-    before, hints = await wire(SERVER, era)
+    # For servers with hundreds of tools
+    monkeypatch.setattr(metadata, "MOST_BYTES", 2**24)
+    before, hints = await read_texts(SERVER, era)
     numbers = count()
 
-    def renamed(texts: Any) -> Any:
-        nested = isinstance(texts, dict) and {
-            key: renamed(text) for key, text in texts.items()
-        }
-        return f"Text {next(numbers)}" if nested is False else nested
+    def number_texts(texts: Any) -> Any:
+        if not isinstance(texts, dict):
+            return f"Text {next(numbers)}"
+        return {key: number_texts(text) for key, text in texts.items()}
 
-    texts = renamed(before)
-    assert await wire(overridden(tmp_path / "texts.yaml", texts), era) == (texts, hints)
+    texts = number_texts(before)
+    assert await read_texts(
+        create_overridden_server(tmp_path / "texts.yaml", texts), era
+    ) == (texts, hints)
 
 
 FAULTS = {  # what a file must not say, and what the one line that stops the start says of it
@@ -105,7 +106,7 @@ def test_a_file_that_is_wrong_stops_the_start(
     tmp_path: Path, text: str, line: str
 ) -> None:
     with pytest.raises(StartError, match=re.escape(line)):
-        overridden(tmp_path / "texts.yaml", text.replace("TOOL", TOOL))
+        create_overridden_server(tmp_path / "texts.yaml", text.replace("TOOL", TOOL))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs file modes")
@@ -113,7 +114,7 @@ def test_a_file_that_others_can_change_stops_the_start(tmp_path: Path) -> None:
     for file, folder in ((0o666, 0o700), (0o600, 0o777)):
         tmp_path.chmod(folder)
         with pytest.raises(StartError, match="by others"):
-            overridden(tmp_path / "texts.yaml", "version: 1", file)
+            create_overridden_server(tmp_path / "texts.yaml", "version: 1", file)
 
 
 @pytest.mark.anyio
@@ -121,13 +122,15 @@ async def test_a_layer_replaces_single_fields_and_takes_a_tool_away(
     tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upper, lower = tmp_path / "upper.yaml", tmp_path / "lower.yaml"
-    overridden(lower, {"tools": {TOOL: {"title": "A", "description": "Kept"}}})
+    create_overridden_server(
+        lower, {"tools": {TOOL: {"title": "A", "description": "Kept"}}}
+    )
     monkeypatch.setattr(metadata, "packaged_file", lambda policy: lower)
-    mixed = overridden(
+    mixed = create_overridden_server(
         upper, {"strict": False, "tools": {"none": {}, TOOL: {"title": "B"}}}
     )
-    about = (await wire(mixed, era))[0]["tools"][TOOL]
+    about = (await read_texts(mixed, era))[0]["tools"][TOOL]
     assert (about["title"], about["description"]) == ("B", "Kept")
-    gone = overridden(upper, {"tools": {TOOL: {"enabled": False}}})
-    assert TOOL not in (await wire(gone, era))[0]["tools"]
-    assert await gone.get_tool(TOOL) is None
+    disabled = create_overridden_server(upper, {"tools": {TOOL: {"enabled": False}}})
+    assert TOOL not in (await read_texts(disabled, era))[0]["tools"]
+    assert await disabled.get_tool(TOOL) is None

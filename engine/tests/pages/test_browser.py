@@ -15,7 +15,12 @@ from listening import PATIENCE
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as websocket
 
-from engine.tests.engine_support.paging import call, link_in, page, serving_pages
+from engine.tests.engine_support.paging import (
+    call_wipe,
+    find_link,
+    make_page_server,
+    page,
+)
 from engine.tests.engine_support.raw import MODERN, connect, outcome
 from engine.tests.engine_support.targets import DONE
 
@@ -48,9 +53,9 @@ class Tab:
                 return message["result"]
 
     async def look(self, script: str) -> Any:
-        """What an expression is in the page."""
-        found = await self.do("Runtime.evaluate", expression=script, returnByValue=True)
-        return found["result"].get("value")
+        """Return the value of an expression in the page."""
+        reply = await self.do("Runtime.evaluate", expression=script, returnByValue=True)
+        return reply["result"].get("value")
 
 
 @asynccontextmanager
@@ -87,7 +92,7 @@ async def test_a_real_browser_decides(
     arguments = {"name": name, "owner": "them"}
     async with (
         chromium(tmp_path / "browser") as tab,
-        connect(serving_pages(), MODERN, can={}) as raw,
+        connect(make_page_server(), MODERN, can={}) as raw,
     ):
         await tab.do("Emulation.setDeviceMetricsOverride", **PHONE)
         for word, title, came in (
@@ -95,9 +100,9 @@ async def test_a_real_browser_decides(
             ("approve", "Approved", "applied"),
         ):
             sent = arguments | {"owner": word}
-            link = link_in(await call(raw, arguments=sent))
+            link = find_link(await call_wipe(raw, arguments=sent))
             await tab.do("Page.navigate", url=link)
-            await shows(tab, "button")
+            await wait_for_text(tab, "button")
             assert await tab.look(
                 "[...document.querySelectorAll('dd')].map(e=>e.innerText)"
             ) == [
@@ -114,18 +119,18 @@ async def test_a_real_browser_decides(
                 "Runtime.evaluate",
                 expression=f"document.querySelector('[value={word}]').click()",
             )
-            await shows(tab, "h1", title)
-            assert outcome(await call(raw, arguments=sent)) == came
+            await wait_for_text(tab, "h1", title)
+            assert outcome(await call_wipe(raw, arguments=sent)) == came
     assert [name] == DONE
 
 
-async def shows(tab: Tab, what: str, text: str = "") -> None:
+async def wait_for_text(tab: Tab, what: str, text: str = "") -> None:
     """Wait until the page has an element with a text."""
     script = f"document.querySelector({what!r})?.innerText ?? null"
     last = anyio.current_time() + PATIENCE
     while anyio.current_time() < last:
-        found = await tab.look(script)
-        if found is not None and text in found:
+        content = await tab.look(script)
+        if content is not None and text in content:
             return
         await anyio.sleep(0.05)
     pytest.fail(

@@ -13,10 +13,10 @@ from listening import PATIENCE
 from engine.tests.engine_support.paging import (
     CALL,
     PAGE_SETTINGS,
-    answer,
-    call,
-    link_in,
-    serving_pages,
+    answer_page,
+    call_wipe,
+    find_link,
+    make_page_server,
     text_of,
 )
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, outcome
@@ -32,32 +32,32 @@ pytestmark = [
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The addresses that a browser was told to open."""
-    told: list[str] = []
+    """The addresses that a browser was asked to open."""
+    addresses: list[str] = []
     monkeypatch.setenv("DISPLAY", ":0")
 
-    def tell(address: str) -> bool:
-        told.append(address)
+    def open_address(address: str) -> bool:
+        addresses.append(address)
         return True
 
-    monkeypatch.setattr(webbrowser, "open", tell)
-    yield told
-    for address in told:
+    monkeypatch.setattr(webbrowser, "open", open_address)
+    yield addresses
+    for address in addresses:
         Path(unquote(urlsplit(address).path)).unlink(missing_ok=True)
 
 
 async def test_a_browser_of_this_machine_is_opened_and_no_process_shows_the_link(
     browser: httpx2.AsyncClient, opened: list[str], era: str
 ) -> None:
-    async with connect(serving_pages(), era, can={}) as raw:
-        waiting = await call(raw)
+    async with connect(make_page_server(), era, can={}) as raw:
+        waiting = await call_wipe(raw)
         assert "link=" not in str(waiting)
-        assert outcome(await call(raw)) == "waiting"
+        assert outcome(await call_wipe(raw)) == "waiting"
         (address,) = opened
         file = Path(unquote(urlsplit(address).path))
         assert file.stat().st_mode & 0o777 == 0o600
-        assert await answer(browser, link_in(file.read_text())) == 200
-        applied = (await call(raw))["result"]["structuredContent"]
+        assert await answer_page(browser, find_link(file.read_text())) == 200
+        applied = (await call_wipe(raw))["result"]["structuredContent"]
         assert (applied["outcome"], applied["approved_by"]) == ("applied", "person")
 
 
@@ -65,11 +65,11 @@ async def test_three_pages_a_minute_open_by_themselves(
     opened: list[str], era: str
 ) -> None:
     names = ["a", "b", "c", "d"] if era == MODERN else ["a", "b", "c"]
-    async with connect(serving_pages(), era, can={}) as raw:
-        waiting = [await call(raw, arguments={"name": name}) for name in names]
+    async with connect(make_page_server(), era, can={}) as raw:
+        for name in names:
+            message = await call_wipe(raw, arguments={"name": name})
+            assert ("link=" in str(message)) == (name == "d")
     assert len(opened) == 3
-    links = ["link=" in str(message) for message in waiting]
-    assert links == [name == "d" for name in names]
 
 
 @pytest.mark.parametrize("fails", [False, None], ids=["says-no", "raises"])
@@ -83,8 +83,8 @@ async def test_where_no_browser_opens_the_link_is_in_the_answer(
         return False
 
     monkeypatch.setattr(webbrowser, "open", refuse)
-    async with connect(serving_pages(), era, can={}) as raw:
-        link_in(await call(raw))
+    async with connect(make_page_server(), era, can={}) as raw:
+        find_link(await call_wipe(raw))
     with anyio.fail_after(PATIENCE):
         while Path(unquote(urlsplit(opened[0]).path)).exists():
             await anyio.sleep(0.01)
@@ -94,32 +94,30 @@ async def test_no_browser_is_opened_where_that_is_set(
     opened: list[str], era: str
 ) -> None:
     settings = PAGE_SETTINGS.model_copy(update={"browser": "never"})
-    async with connect(serving_pages(settings=settings), era, can={}) as raw:
-        link_in(await call(raw))
+    async with connect(make_page_server(settings=settings), era, can={}) as raw:
+        find_link(await call_wipe(raw))
     assert opened == []
 
 
 @pytest.mark.parametrize("name", ["SSH_CONNECTION", "CI", "container"])
-async def test_where_nobody_sits_it_counts_as_refused(
+async def test_without_a_user_at_the_machine_the_call_is_refused(
     monkeypatch: pytest.MonkeyPatch, opened: list[str], name: str, era: str
 ) -> None:
     monkeypatch.undo()
     monkeypatch.setenv(name, "1")
-    async with connect(serving_pages(), era, can={}) as raw:
-        refused = await call(raw)
+    async with connect(make_page_server(), era, can={}) as raw:
+        refused = await call_wipe(raw)
     assert "this client cannot ask for here" in text_of(refused)
     assert opened == []
 
 
 @pytest.mark.parametrize("word", ["approve", "decline", "nothing"])
-async def test_a_client_that_shows_links_shows_this_one(
+async def test_a_client_that_supports_links_shows_the_page(
     browser: httpx2.AsyncClient, word: str, era: str
 ) -> None:
-    async with connect(serving_pages(), era, {"action": "accept"}, can=URL) as raw:
-        seen = []
+    async with connect(make_page_server(), era, {"action": "accept"}, can=URL) as raw:
 
         def say(question: str) -> Message:
-            seen.append(question)
             return {"action": "accept"}
 
         raw.say = say  # type: ignore[method-assign]
@@ -130,11 +128,11 @@ async def test_a_client_that_shows_links_shows_this_one(
         else:
             while number not in raw.came:
                 await raw.next()
-            ((_, asked),) = raw.came[number]["result"]["inputRequests"].items()
-            link = asked["params"]["url"]
+            (question,) = raw.came[number]["result"]["inputRequests"].values()
+            link = question["params"]["url"]
         assert DONE == []
         if word != "nothing":
-            assert await answer(browser, link, word) == 200
+            assert await answer_page(browser, link, word) == 200
         message = await raw.receive(number)
     expected = {"approve": "applied", "decline": "declined", "nothing": "waiting"}
     assert outcome(message) == expected[word]
@@ -147,7 +145,7 @@ async def test_a_client_that_shows_links_shows_this_one(
 async def test_a_person_who_does_not_open_the_link_declines(
     browser: httpx2.AsyncClient, era: str
 ) -> None:
-    async with connect(serving_pages(), era, {"action": "decline"}, can=URL) as raw:
-        assert outcome(await call(raw)) == "declined"
-        assert outcome(await call(raw)) == "declined"
+    async with connect(make_page_server(), era, {"action": "decline"}, can=URL) as raw:
+        assert outcome(await call_wipe(raw)) == "declined"
+        assert outcome(await call_wipe(raw)) == "declined"
     assert DONE == []

@@ -11,18 +11,17 @@ from urllib.parse import parse_qs, urlsplit
 import anyio
 import httpx2
 import pytest
-from fastmcp import FastMCP
 
 from copier_fastmcp_engine.confirmation.pending import COLLECTION
 from copier_fastmcp_engine.guard import guard_of
 from engine.tests.engine_support.paging import (
     CALL,
     PAGE_SETTINGS,
-    answer,
-    call,
-    link_in,
+    answer_page,
+    call_wipe,
+    find_link,
+    make_page_server,
     page,
-    serving_pages,
     text_of,
 )
 from engine.tests.engine_support.raw import (
@@ -42,70 +41,71 @@ pytestmark = [
 ]
 
 
-async def test_it_applies_what_was_approved_once(
+async def test_an_approved_call_is_applied_once(
     browser: httpx2.AsyncClient, era: str
 ) -> None:
-    async with connect(serving_pages(), era, can={}) as raw:
-        first = await call(raw)
+    async with connect(make_page_server(), era, can={}) as raw:
+        first = await call_wipe(raw)
         assert outcome(first) == "waiting"
         for _ in range(3):
-            assert outcome(await call(raw)) == "waiting"
-            assert (await browser.get(link_in(first))).status_code == 200
+            assert outcome(await call_wipe(raw)) == "waiting"
+            assert (await browser.get(find_link(first))).status_code == 200
         assert DONE == []
-        assert await answer(browser, link_in(first)) == 200
-        applied = (await call(raw))["result"]["structuredContent"]
+        assert await answer_page(browser, find_link(first)) == 200
+        applied = (await call_wipe(raw))["result"]["structuredContent"]
         assert (applied["outcome"], applied["approved_by"]) == ("applied", "client")
         for confirm in (False, True):
-            again = await call(raw, arguments={"name": "a", "confirm": confirm})
-            assert "was applied before with these arguments" in text_of(again)
-        assert await answer(browser, link_in(first)) == 410
+            message = await call_wipe(raw, arguments={"name": "a", "confirm": confirm})
+            assert "was applied before with these arguments" in text_of(message)
+        assert await answer_page(browser, find_link(first)) == 410
     assert DONE == ["a"]
 
 
-async def test_it_shows_every_argument_and_nothing_that_steers_a_browser(
+async def test_a_page_shows_every_argument_escaped(
     browser: httpx2.AsyncClient, era: str
 ) -> None:
     name = "<script>x</script>\u202e\n" + "y" * 5000
-    async with connect(serving_pages(), era, can={}) as raw:
-        link = link_in(await call(raw, arguments={"name": name, "owner": '"><b>'}))
-        seen = await browser.get(link)
-    assert "<script" not in seen.text
-    shown = re.findall("<dd>(.*?)</dd>", seen.text, re.DOTALL)
-    assert unescape(shown[0]) == name.replace("\u202e", "\ufffd").replace("\n", "⏎")
-    assert unescape(shown[1]) == '"><b>'
-    assert unescape(shown[2]) == "[]"
-    policy = seen.headers["content-security-policy"]
+    async with connect(make_page_server(), era, can={}) as raw:
+        link = find_link(
+            await call_wipe(raw, arguments={"name": name, "owner": '"><b>'})
+        )
+        response = await browser.get(link)
+    assert "<script" not in response.text
+    values = re.findall("<dd>(.*?)</dd>", response.text, re.DOTALL)
+    assert unescape(values[0]) == name.replace("\u202e", "\ufffd").replace("\n", "⏎")
+    assert unescape(values[1]) == '"><b>'
+    assert unescape(values[2]) == "[]"
+    policy = response.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
     assert "script" not in policy
-    assert seen.headers["cache-control"] == "no-store"
-    assert 'lang="en"' in seen.text
-    assert 'name="viewport"' in seen.text
-    cookie = seen.headers["set-cookie"].lower()
+    assert response.headers["cache-control"] == "no-store"
+    assert 'lang="en"' in response.text
+    assert 'name="viewport"' in response.text
+    cookie = response.headers["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
 
 
-async def test_a_no_stands_until_its_time_is_over(
+async def test_a_no_holds_until_it_expires(
     browser: httpx2.AsyncClient, era: str
 ) -> None:
-    server = serving_pages()
+    server = make_page_server()
     async with connect(server, era, can={}) as raw:
-        link = link_in(await call(raw))
-        assert await answer(browser, link, "decline") == 200
+        link = find_link(await call_wipe(raw))
+        assert await answer_page(browser, link, "decline") == 200
         for confirm in (False, True):
-            message = await call(raw, arguments={"name": "a", "confirm": confirm})
+            message = await call_wipe(raw, arguments={"name": "a", "confirm": confirm})
             assert outcome(message) == "declined"
-        assert await answer(browser, link) == 410
+        assert await answer_page(browser, link) == 410
         store: Any = guard_of(server).gate.store
-        (said,) = [
-            n for n in await store.keys(collection=COLLECTION) if n.startswith("said-")
-        ]
-        entry, left = await store.ttl(said, collection=COLLECTION)
-        assert 0 < left <= guard_of(server).gate.seconds
-        await guard_of(server).gate.put(said, entry, 0.01)
+        keys = await store.keys(collection=COLLECTION)
+        (key,) = [key for key in keys if key.startswith("said-")]
+        entry, seconds = await store.ttl(key, collection=COLLECTION)
+        assert 0 < seconds <= guard_of(server).gate.seconds
+        await guard_of(server).gate.put(key, entry, 0.01)
         await anyio.sleep(0.02)
-        assert link_in(await call(raw)) != link
+        assert find_link(await call_wipe(raw)) != link
     assert DONE == []
 
 
@@ -126,12 +126,12 @@ WRONG: dict[str, Message] = {
 async def test_an_answer_from_elsewhere_does_not_count(
     browser: httpx2.AsyncClient, how: str, era: str
 ) -> None:
-    async with connect(serving_pages(), era, can={}) as raw:
-        link = link_in(await call(raw))
-        assert await answer(browser, link, **WRONG[how]) in (403, 410)
-        assert outcome(await call(raw)) == "waiting"
-        assert await answer(browser, link) == 200
-        assert outcome(await call(raw)) == "applied"
+    async with connect(make_page_server(), era, can={}) as raw:
+        link = find_link(await call_wipe(raw))
+        assert await answer_page(browser, link, **WRONG[how]) in (403, 410)
+        assert outcome(await call_wipe(raw)) == "waiting"
+        assert await answer_page(browser, link) == 200
+        assert outcome(await call_wipe(raw)) == "applied"
     assert DONE == ["a"]
 
 
@@ -139,74 +139,81 @@ async def test_a_link_is_answered_once(browser: httpx2.AsyncClient, era: str) ->
     statuses: list[int] = []
 
     async def press(word: str) -> None:
-        async with httpx2.AsyncClient() as other:
-            statuses.append(await answer(other, link, word))
+        async with httpx2.AsyncClient() as own_browser:
+            statuses.append(await answer_page(own_browser, link, word))
 
-    async with connect(serving_pages(), era, can={}) as raw:
-        link = link_in(await call(raw))
+    async with connect(make_page_server(), era, can={}) as raw:
+        link = find_link(await call_wipe(raw))
         async with anyio.create_task_group() as tasks:
             for word in ["approve"] * 3:
                 tasks.start_soon(press, word)
         assert sorted(statuses) == [200, 410, 410]
-        assert outcome(await call(raw)) == "applied"
+        assert outcome(await call_wipe(raw)) == "applied"
     assert DONE == ["a"]
 
 
-async def test_it_holds_for_one_caller_and_one_call(
+async def test_an_approval_holds_for_one_caller_and_one_call(
     browser: httpx2.AsyncClient, era: str
 ) -> None:
-    async with connect(serving_pages(), era, can={}) as raw:
+    async with connect(make_page_server(), era, can={}) as raw:
         with user("ann"):
-            link = link_in(await call(raw))
-            assert await answer(browser, link) == 200
+            link = find_link(await call_wipe(raw))
+            assert await answer_page(browser, link) == 200
         with user("bob"):
-            assert outcome(await call(raw)) == "waiting"
+            assert outcome(await call_wipe(raw)) == "waiting"
         with user("ann"):
-            assert outcome(await call(raw, arguments={"name": "b"})) == "waiting"
-            assert outcome(await call(raw, name="wipe_halves")) in ("waiting", "error")
+            assert outcome(await call_wipe(raw, arguments={"name": "b"})) == "waiting"
+            assert outcome(await call_wipe(raw, name="wipe_halves")) in (
+                "waiting",
+                "error",
+            )
             assert DONE == []
-            assert outcome(await call(raw)) == "applied"
+            assert outcome(await call_wipe(raw)) == "applied"
     assert DONE == ["a"]
 
 
 async def test_one_page_is_open_for_many_calls_and_all_of_them_end(
     browser: httpx2.AsyncClient, era: str
 ) -> None:
-    async with connect(serving_pages(), era, can={}) as raw:
+    async with connect(make_page_server(), era, can={}) as raw:
         sent = [await raw.send("tools/call", **CALL) for _ in range(9)]
         first = await raw.receive(sent[0])
-        link = link_in(first)
-        assert await answer(browser, link) == 200
-        ended = [await raw.receive(number) for number in sent[1:]]
-        outcomes = [outcome(message) for message in ended]
+        link = find_link(first)
+        assert await answer_page(browser, link) == 200
+        outcomes = []
+        for number in sent[1:]:
+            message = await raw.receive(number)
+            outcomes.append(outcome(message))
+            if outcome(message) == "waiting":
+                assert find_link(message) == link
         assert outcomes.count("applied") == 1
         assert set(outcomes) <= {"applied", "waiting", "error"}
-        waited = {link_in(each) for each in ended if outcome(each) == "waiting"}
-        assert waited <= {link}
-        assert "was applied before" in text_of(await call(raw))
+        assert "was applied before" in text_of(await call_wipe(raw))
     assert DONE == ["a"]
 
 
 async def test_pages_are_limited_for_each_caller(era: str) -> None:
-    async with connect(serving_pages(), era, can={}) as raw:
+    async with connect(make_page_server(), era, can={}) as raw:
         for name in "abc":
             with user("ann"):
-                assert outcome(await call(raw, arguments={"name": name})) == "waiting"
+                assert (
+                    outcome(await call_wipe(raw, arguments={"name": name})) == "waiting"
+                )
         with user("ann"):
-            refused = await call(raw, arguments={"name": "d"})
+            refused = await call_wipe(raw, arguments={"name": "d"})
             assert text_of(refused).startswith(
                 "3 pages a minute are enough; try again in "
             )
-            assert outcome(await call(raw, arguments={"name": "c"})) == "waiting"
+            assert outcome(await call_wipe(raw, arguments={"name": "c"})) == "waiting"
         with user("bob"):
-            assert outcome(await call(raw, arguments={"name": "d"})) == "waiting"
+            assert outcome(await call_wipe(raw, arguments={"name": "d"})) == "waiting"
 
 
 async def test_clients_that_share_no_name_do_not_limit_each_other(era: str) -> None:
-    async with connect(serving_pages(), era, can={}) as raw:
-        outcomes = [
-            outcome(await call(raw, arguments={"name": name})) for name in "abcd"
-        ]
+    async with connect(make_page_server(), era, can={}) as raw:
+        outcomes = []
+        for name in "abcd":
+            outcomes.append(outcome(await call_wipe(raw, arguments={"name": name})))
     last = "error" if era == LEGACY else "waiting"  # a session names its client
     assert outcomes == ["waiting", "waiting", "waiting", last]
 
@@ -215,63 +222,65 @@ async def test_a_failed_run_can_be_asked_for_again(
     browser: httpx2.AsyncClient, era: str
 ) -> None:
     arguments = {"name": "fails"}
-    async with connect(serving_pages(), era, can={}) as raw:
+    async with connect(make_page_server(), era, can={}) as raw:
         for _ in range(2):
-            link = link_in(await call(raw, arguments=arguments))
-            assert await answer(browser, link) == 200
-            assert text_of(await call(raw, arguments=arguments)) == "it would not go"
+            link = find_link(await call_wipe(raw, arguments=arguments))
+            assert await answer_page(browser, link) == 200
+            assert (
+                text_of(await call_wipe(raw, arguments=arguments)) == "it would not go"
+            )
 
 
 async def test_a_body_that_asks_has_a_page_for_each_question(
     browser: httpx2.AsyncClient, era: str
 ) -> None:
-    more = {"name": "wipe_halves"}
-    async with connect(serving_pages(), era, can={}) as raw:
+    async with connect(make_page_server(), era, can={}) as raw:
         for word in ("approve", "approve", "decline"):
-            message = await call(raw, **more)
+            message = await call_wipe(raw, name="wipe_halves")
             assert outcome(message) == "waiting"
-            assert await answer(browser, link_in(message), word) == 200
-        assert outcome(await call(raw, **more)) == "applied"
+            assert await answer_page(browser, find_link(message), word) == 200
+        assert outcome(await call_wipe(raw, name="wipe_halves")) == "applied"
     assert DONE == ["a0"]
 
 
 async def test_a_tool_without_a_gate_asks_on_a_page_too(
     browser: httpx2.AsyncClient, era: str
 ) -> None:
-    more: Message = {"name": "wipe_each", "arguments": {"names": []}}
-    async with connect(serving_pages(), era, can={}) as raw:
-        message = await call(raw, **more)
+    body: Message = {"name": "wipe_each", "arguments": {"names": []}}
+    async with connect(make_page_server(), era, can={}) as raw:
+        message = await call_wipe(raw, **body)
         assert outcome(message) == "error"
-        assert await answer(browser, link_in(message)) == 200
-        assert "structuredContent" in (await call(raw, **more))["result"]
+        assert await answer_page(browser, find_link(message)) == 200
+        assert "structuredContent" in (await call_wipe(raw, **body))["result"]
     assert DONE == ["body"]
 
 
-async def test_the_store_shows_neither_the_link_nor_what_is_asked(
+async def test_the_store_contains_neither_the_link_nor_the_arguments(
     tmp_path: Path, browser: httpx2.AsyncClient, era: str
 ) -> None:
     settings = PAGE_SETTINGS.model_copy(
         update={"state": str(tmp_path), "state_keys": ["k" * 32]}
     )
-    async with connect(serving_pages(settings=settings), era, can={}) as raw:
-        link = link_in(await call(raw, arguments={"name": "a name to hide"}))
-        texts = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
-        assert texts
+    async with connect(make_page_server(settings=settings), era, can={}) as raw:
+        link = find_link(await call_wipe(raw, arguments={"name": "a name to hide"}))
         secret = parse_qs(urlsplit(link).query)["link"][0]
-        assert not [
-            text for text in texts if secret in text or "a name to hide" in text
-        ]
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert files
+        for path in files:
+            text = path.read_text()
+            assert secret not in text
+            assert "a name to hide" not in text
 
 
 async def test_an_expired_page_is_over(
     browser: httpx2.AsyncClient, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with connect(serving_pages(), era, can={}) as raw:
-        link = link_in(await call(raw))
+    async with connect(make_page_server(), era, can={}) as raw:
+        link = find_link(await call_wipe(raw))
         later = time.time() + 601
         monkeypatch.setattr(page, "time", SimpleNamespace(time=lambda: later))
-        assert await answer(browser, link) == 410
-        assert link_in(await call(raw)) != link
+        assert await answer_page(browser, link) == 410
+        assert find_link(await call_wipe(raw)) != link
     assert DONE == []
 
 
@@ -279,17 +288,15 @@ async def test_replicas_share_a_page(
     tmp_path: Path, browser: httpx2.AsyncClient, era: str
 ) -> None:
     keys = {"state": str(tmp_path), "state_keys": ["k" * 32]}
-    both: list[FastMCP[Any]] = [
-        serving_pages(settings=PAGE_SETTINGS.model_copy(update=keys)) for _ in range(2)
-    ]
+    settings = PAGE_SETTINGS.model_copy(update=keys)
     with user("ann"):
         async with (
-            connect(both[0], era, can={}) as one,
-            connect(both[1], era, can={}) as two,
+            connect(make_page_server(settings=settings), era, can={}) as first,
+            connect(make_page_server(settings=settings), era, can={}) as second,
         ):
-            link = link_in(await call(one))
-            assert link_in(await call(two)) == link
-            assert await answer(browser, link) == 200
-            assert outcome(await call(two)) == "applied"
-            assert "was applied before" in text_of(await call(one))
+            link = find_link(await call_wipe(first))
+            assert find_link(await call_wipe(second)) == link
+            assert await answer_page(browser, link) == 200
+            assert outcome(await call_wipe(second)) == "applied"
+            assert "was applied before" in text_of(await call_wipe(first))
     assert DONE == ["a"]

@@ -25,7 +25,7 @@ def tool(required: list[str], **properties: dict[str, Any]) -> Tool:
 
 
 @pytest.mark.parametrize(
-    ("value", "before", "behind"),
+    ("value", "before", "after"),
     [
         (1, 0, 12),
         ("note", "0note", "note2"),
@@ -36,13 +36,13 @@ def tool(required: list[str], **properties: dict[str, Any]) -> Tool:
     ],
 )  # fmt: skip
 def test_another_identity_is_of_the_same_kind(
-    value: Any, before: Any, behind: Any
+    value: Any, before: Any, after: Any
 ) -> None:
     assert other_identity(value, BEFORE) == before
-    assert other_identity(value, BEHIND) == behind
+    assert other_identity(value, BEHIND) == after
 
 
-def test_an_absent_identity_is_another_one() -> None:
+def test_an_absent_identity_differs_from_the_value() -> None:
     assert other_identity("a", ABSENT) == "a9999"
 
 
@@ -53,7 +53,7 @@ def test_plain_arguments_and_lists_of_them_are_cases() -> None:
 
 
 @pytest.mark.parametrize("arranged", [None, [], "a", [None], [["a"]]])
-def test_anything_else_is_refused(arranged: object) -> None:
+def test_other_results_of_arrange_are_refused(arranged: object) -> None:
     with pytest.raises(
         TypeError, match="has to return its arguments, a Case, or a list of these"
     ):
@@ -101,9 +101,9 @@ def test_a_probe_is_read_without_running_it(tmp_path: Path) -> None:
         "raise SystemExit\nunprobed = 'why'\nwaivers = [{'rule': 'r'}]\n"
         "limit: int = LIMIT\nasync def arrange(backend):\n    return {}\n"
     )
-    known = parse_probe(path)
-    assert known["unprobed"] == "why"
-    assert known["waivers"] == [{"rule": "r"}]
-    assert known["limit"] == "LIMIT"
-    assert known["arrange"].startswith("async def arrange")
+    probe = parse_probe(path)
+    assert probe["unprobed"] == "why"
+    assert probe["waivers"] == [{"rule": "r"}]
+    assert probe["limit"] == "LIMIT"
+    assert probe["arrange"].startswith("async def arrange")
     assert parse_probe(tmp_path / "none.py") == {}

@@ -59,8 +59,8 @@ async def test_a_read_that_keeps_a_few_records_is_found(
     def body(store: Store, note_id: int) -> None:
         prune(store, limit)
 
-    found = await find(suite_of(tmp_path, "read", body))
-    assert "with many other records it says read-only, but a call changed" in found
+    finding = await find(suite_of(tmp_path, "read", body))
+    assert "with many other records it says read-only, but a call changed" in finding
 
 
 async def test_a_read_among_many_records_passes(tmp_path: Path) -> None:
@@ -82,8 +82,8 @@ async def test_an_append_that_keeps_the_last_lines_is_found(
         lines.append(text)
         del lines[:-limit]
 
-    found = await find(suite_of(tmp_path, "append", body, text=TEXT))
-    assert "21 more calls it says not destructive, but" in found
+    finding = await find(suite_of(tmp_path, "append", body, text=TEXT))
+    assert "21 more calls it says not destructive, but" in finding
 
 
 async def test_an_append_that_keeps_all_lines_passes(tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ async def test_an_overwritten_text_within_the_new_one_is_found(tmp_path: Path) -
         note["text"] = text
         note["count"] = note.get("count", 0) + 1
 
-    found = await find(suite_of(tmp_path, "append", body, text=TEXT))
-    assert "with text='qjz' it says not destructive, but lost note/5.text" in found
+    finding = await find(suite_of(tmp_path, "append", body, text=TEXT))
+    assert "with text='qjz' it says not destructive, but lost note/5.text" in finding
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def expire(store, note_id):
     return module
 
 
-async def test_what_expires_is_found(tmp_path: Path, clocked: ModuleType) -> None:
+async def test_an_expiring_record_is_found(tmp_path: Path, clocked: ModuleType) -> None:
     async def arrange_slot(store: Store, note_id: int = 5) -> dict[str, Any]:
         store.notes["slot"] = {"ends": time.time() + 3600}
         return await arrange(store, note_id)
@@ -139,8 +139,10 @@ async def test_what_expires_is_found(tmp_path: Path, clocked: ModuleType) -> Non
     suite = suite_of(tmp_path, "read", clocked.expire)
     suite.module_state = ModuleState(tmp_path / "src")
     suite.module.arrange = arrange_slot
-    found = await find(suite)
-    assert "with a clock 400 days ahead it says read-only, but a call changed" in found
+    finding = await find(suite)
+    assert (
+        "with a clock 400 days ahead it says read-only, but a call changed" in finding
+    )
 
 
 async def test_every_clock_of_a_module_is_ahead(
@@ -148,11 +150,11 @@ async def test_every_clock_of_a_module_is_ahead(
 ) -> None:
     from copier_fastmcp_engine.testing.plugin.shifted_clock import clock_ahead
 
-    now = [*clocked.years()]
+    present = [*clocked.years()]
     with clock_ahead([clocked]):
         ahead = [*clocked.years()]
-    assert all(1 < b - a < 1.3 for a, b in zip(now, ahead, strict=True))
-    assert [*clocked.years()] == pytest.approx(now, abs=0.1)
+    assert all(1 < b - a < 1.3 for a, b in zip(present, ahead, strict=True))
+    assert [*clocked.years()] == pytest.approx(present, abs=0.1)
 
 
 async def test_the_next_page_is_read(tmp_path: Path) -> None:
@@ -161,8 +163,8 @@ async def test_the_next_page_is_read(tmp_path: Path) -> None:
             store.notes["seen"] = {"at": cursor}
         return {"next_cursor": "page-2"}
 
-    found = await find(suite_of(tmp_path, "read", body, cursor={"type": "string"}))
-    assert "a call changed seen.at" in found
+    finding = await find(suite_of(tmp_path, "read", body, cursor={"type": "string"}))
+    assert "a call changed seen.at" in finding
 
 
 async def test_each_optional_argument_is_passed_once(tmp_path: Path) -> None:
@@ -173,8 +175,8 @@ async def test_each_optional_argument_is_passed_once(tmp_path: Path) -> None:
             store.notes["seen"] = {"at": "1"}
 
     options = {name: {"type": "string"} for name in names}
-    found = await find(suite_of(tmp_path, "read", body, **options))
-    assert "o19='probe' it says read-only" in found
+    finding = await find(suite_of(tmp_path, "read", body, **options))
+    assert "o19='probe' it says read-only" in finding
 
 
 def later(store: Store, note_id: int) -> None:
@@ -234,11 +236,11 @@ def worker() -> Iterator[None]:
     "body", [read_with_timer, read_with_task, read_with_pool, read_with_worker]
 )
 @pytest.mark.usefixtures("worker")
-async def test_what_is_written_later_is_awaited(tmp_path: Path, body: Body) -> None:
+async def test_a_delayed_write_is_found(tmp_path: Path, body: Body) -> None:
     suite = suite_of(tmp_path, "read", body)
     suite.project.source = Path(__file__).parent
-    found = await find(suite)
-    assert "it says read-only, but a call changed note/5.seen" in found
+    finding = await find(suite)
+    assert "it says read-only, but a call changed note/5.seen" in finding
 
 
 @pytest.mark.usefixtures("worker")
@@ -259,9 +261,9 @@ async def test_a_timer_far_ahead_is_named(tmp_path: Path) -> None:
 
     suite = suite_of(tmp_path, "read", body)
     suite.project.source = Path(__file__).parent
-    found = await find(suite)
-    assert "a timer (call_later) still runs 2 s after the call; await it" in found
-    assert found.endswith("(call-finishes)")
+    finding = await find(suite)
+    assert "a timer (call_later) still runs 2 s after the call; await it" in finding
+    assert finding.endswith("(call-finishes)")
     for handle in handles:
         handle.cancel()
 
@@ -274,8 +276,8 @@ async def test_a_read_that_calls_a_tool_that_writes_is_found(tmp_path: Path) -> 
     called = [SimpleNamespace(name="delete_note")]
     suite.watching_calls = lambda: contextlib.nullcontext(called)
     suite.writes = lambda tool: True
-    found = await find(suite)
-    assert "it says read-only, but called delete_note, which writes; declare" in found
+    finding = await find(suite)
+    assert "it says read-only, but called delete_note, which writes; declare" in finding
     suite.module.effects = {"tools": "why"}
     suite.proof = {"effects": {"tools": "why"}}
     assert await find(suite) == ""

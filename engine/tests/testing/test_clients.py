@@ -42,13 +42,15 @@ async def test_a_plain_client_in_memory_sees_no_tool_with_scopes(
         reset_transport(token)
 
 
-async def test_ours_sees_and_calls_it(server: FastMCP[Any], era: str) -> None:
+async def test_connect_client_lists_and_calls_scoped_tools(
+    server: FastMCP[Any], era: str
+) -> None:
     async with connect_client(server, mode=era) as client:
         assert await names_of(client) == ["look"]
         assert (await client.call_tool("look", {})).data == "seen"
 
 
-async def test_with_a_scope_it_does_so_over_http_too(
+async def test_connect_client_with_a_scope_calls_the_tool(
     server: FastMCP[Any], era: str
 ) -> None:
     async with connect_client(server, ["notes:read"], mode=era) as client:
@@ -56,14 +58,16 @@ async def test_with_a_scope_it_does_so_over_http_too(
         assert (await client.call_tool("look", {})).data == "seen"
 
 
-async def test_without_the_scope_it_is_refused(server: FastMCP[Any], era: str) -> None:
+async def test_connect_client_without_the_scope_is_refused(
+    server: FastMCP[Any], era: str
+) -> None:
     async with connect_client(server, ["notes:write"], mode=era) as client:
         assert await names_of(client) == []
         with pytest.raises(ToolError):
             await client.call_tool("look", {})
 
 
-async def test_what_follows_is_as_before(server: FastMCP[Any]) -> None:
+async def test_connect_client_restores_the_transport(server: FastMCP[Any]) -> None:
     async with connect_client(server, []) as client:
         assert await names_of(client) == []
     async with Client(server) as client:  # these tests run as over stdio

@@ -19,7 +19,7 @@ from copier_fastmcp_engine.testing.plugin.effects import Effect, watching_effect
 from copier_fastmcp_engine.testing.plugin.module_state import ModuleState, find_changed
 
 
-def seen(work: Callable[[], object]) -> list[str]:
+def watch_effects(work: Callable[[], object]) -> list[str]:
     with watching_effects() as watch:
         work()
     return [effect.text for effect in watch.list_effects()]
@@ -27,9 +27,9 @@ def seen(work: Callable[[], object]) -> list[str]:
 
 def test_a_file_that_is_written_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
-    assert seen(lambda: path.write_text("a")) == [f"opened for writing {path}"]
-    assert seen(lambda: os.open(path, os.O_APPEND | os.O_WRONLY)) != []
-    assert seen(path.unlink) == [f"removed {path}"]
+    assert watch_effects(lambda: path.write_text("a")) == [f"opened for writing {path}"]
+    assert watch_effects(lambda: os.open(path, os.O_APPEND | os.O_WRONLY)) != []
+    assert watch_effects(path.unlink) == [f"removed {path}"]
 
 
 def test_reading_and_temporary_files_are_no_effect(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_reading_and_temporary_files_are_no_effect(tmp_path: Path) -> None:
             Path(folder, "a").write_text("a")
         Path(os.devnull).write_text("a")
 
-    assert seen(work) == []
+    assert watch_effects(work) == []
 
 
 def test_a_thread_is_seen_and_a_finalizer_is_not(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_thread_is_seen_and_a_finalizer_is_not(tmp_path: Path) -> None:
         thread.start()
         thread.join()
 
-    assert seen(in_thread) == [f"opened for writing {path}"]
+    assert watch_effects(in_thread) == [f"opened for writing {path}"]
 
     class Store:
         def __init__(self) -> None:
@@ -66,17 +66,19 @@ def test_a_thread_is_seen_and_a_finalizer_is_not(tmp_path: Path) -> None:
         Store()
         gc.collect()
 
-    assert seen(forget) == []
+    assert watch_effects(forget) == []
     assert not path.exists()
 
 
 def test_programs_and_the_environment_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     program = [sys.executable, "-c", ""]
     name = Path(sys.executable).name
-    assert f"started {name}" in seen(lambda: subprocess.run(program, check=True))
+    assert f"started {name}" in watch_effects(
+        lambda: subprocess.run(program, check=True)
+    )
     monkeypatch.setenv("NOTES", "a")
     text = "changed the environment variable NOTES"
-    assert seen(lambda: os.environ.update(NOTES="b")) == [text]
+    assert watch_effects(lambda: os.environ.update(NOTES="b")) == [text]
 
 
 @pytest.mark.parametrize(

@@ -38,5 +38,5 @@ def test_every_rule_of_a_finding_is_explained() -> None:
 def test_a_finding_ends_with_the_remedy_and_the_rule(rule: str) -> None:
     mend = TABLES["rules"][rule]["mend"]
     assert Problem(rule, "seen").format(TABLES) == f"seen; {mend} ({rule})"
-    own = Problem(rule, "seen", "do this").format(TABLES)
-    assert own == f"seen; do this ({rule})"
+    custom = Problem(rule, "seen", "do this").format(TABLES)
+    assert custom == f"seen; do this ({rule})"

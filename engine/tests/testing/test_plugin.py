@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 TESTING = "copier_fastmcp_engine.testing"
 
 
-def imported_by(*modules: str) -> set[str]:
+def list_imports(*modules: str) -> set[str]:
     """Return the modules that importing some brings along, in a process of its own."""
     code = f"import sys\nsys.path.insert(0, {str(SOURCE)!r})\n"
     code += "".join(f"import {module}\n" for module in modules)
@@ -23,13 +23,15 @@ def imported_by(*modules: str) -> set[str]:
 
 
 @pytest.mark.parametrize("module", ["rules", "lock", "changes", "cases", "tool_table"])
-def test_what_the_command_shares_needs_the_standard_library_only(module: str) -> None:
-    assert f"{TESTING}.{module}" in imported_by(
+def test_modules_shared_with_the_command_need_only_the_standard_library(
+    module: str,
+) -> None:
+    assert f"{TESTING}.{module}" in list_imports(
         f"{TESTING}.{module}"
     )  # -S: nothing else is there
 
 
-def test_the_plugin_loads_no_run_time_half() -> None:
+def test_loading_the_plugin_imports_no_server_module() -> None:
     code = (
         f"import sys\nsys.path.insert(0, {str(SOURCE)!r})\n"
         f"import {TESTING}.plugin\nprint(*sys.modules)"
@@ -40,5 +42,7 @@ def test_the_plugin_loads_no_run_time_half() -> None:
     loaded = set(done.stdout.split())
     assert f"{TESTING}.plugin" in loaded
     assert not {"fastmcp", "pydantic", "mcp"} & loaded
-    ours = {name for name in loaded if name.startswith("copier_fastmcp_engine.")}
-    assert all(name.startswith(TESTING) for name in ours)
+    engine_modules = {
+        name for name in loaded if name.startswith("copier_fastmcp_engine.")
+    }
+    assert all(name.startswith(TESTING) for name in engine_modules)

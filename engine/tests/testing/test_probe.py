@@ -150,11 +150,11 @@ def delete_last(store: Store, note_id: int) -> None:
         del store.notes[max(store.notes)]
 
 
-async def by_parameter(store: Store, note_id: int = 5) -> dict[str, Any]:
+async def arrange_by_parameter(store: Store, note_id: int = 5) -> dict[str, Any]:
     return {"note_id": store.add(note_id)}
 
 
-async def by_counting(store: Store) -> dict[str, Any]:
+async def arrange_by_counting(store: Store) -> dict[str, Any]:
     return {"note_id": store.add()}
 
 
@@ -162,15 +162,15 @@ async def add_sibling(store: Store) -> None:
     store.add(9)
 
 
-async def by_declaration(store: Store) -> Case:
+async def arrange_by_declaration(store: Store) -> Case:
     return Case({"note_id": store.add(5)}, sibling=add_sibling)
 
 
-async def alone(store: Store) -> dict[str, Any]:
+async def arrange_alone(store: Store) -> dict[str, Any]:
     return {"note_id": store.add(5)}
 
 
-ARRANGED = [by_parameter, by_counting, by_declaration]
+ARRANGED = [arrange_by_parameter, arrange_by_counting, arrange_by_declaration]
 
 
 @pytest.mark.parametrize("arrange", ARRANGED)
@@ -196,11 +196,11 @@ async def test_a_parameter_gives_siblings_on_both_sides(tmp_path: Path) -> None:
     with pytest.raises(
         pytest.fail.Exception, match="with a second record beside it it also changed"
     ):
-        await StubSuite(tmp_path, by_parameter, delete_first).prove()
+        await StubSuite(tmp_path, arrange_by_parameter, delete_first).prove()
 
 
 async def test_without_a_sibling_the_run_says_so(tmp_path: Path) -> None:
-    suite = StubSuite(tmp_path, alone, delete_last)
+    suite = StubSuite(tmp_path, arrange_alone, delete_last)
     await suite.prove()
     assert suite.notes == [
         "delete_note: no second record could be prepared; give arrange() a parameter note_id with a default, "
@@ -255,7 +255,7 @@ async def test_a_closed_world_opens_no_connection(
         with socket.socket() as closed, contextlib.suppress(OSError):
             closed.connect(("127.0.0.1", 9))
 
-    suite = StubSuite(tmp_path, by_parameter, delete_and_tell)
+    suite = StubSuite(tmp_path, arrange_by_parameter, delete_and_tell)
     suite.truth["open_world"] = is_open
     if is_open:
         await suite.prove()
@@ -278,35 +278,35 @@ async def test_a_tool_that_writes_before_its_last_question_is_found(
     with pytest.raises(
         pytest.fail.Exception, match="before its last question it removed note/5; ask"
     ):
-        await StubSuite(tmp_path, by_parameter, delete_and_ask).prove()
+        await StubSuite(tmp_path, arrange_by_parameter, delete_and_ask).prove()
 
     def ask_and_delete(store: Store, note_id: int) -> Iterator[str]:
         yield "asks"
         store.notes.pop(f"note/{note_id}", None)
 
-    suite = StubSuite(tmp_path, by_parameter, ask_and_delete)
+    suite = StubSuite(tmp_path, arrange_by_parameter, ask_and_delete)
     await suite.prove()
     assert suite.on_question is None
 
 
-async def asks_the_client(ctx: Any) -> None:
+async def ask_through_client(ctx: Any) -> None:
     await ctx.elicit("Which?", str)
 
 
-async def asks_through_the_policy(ctx: Any, ask: Any) -> None:
+async def ask_through_policy(ctx: Any, ask: Any) -> None:
     await ask(ctx, "Which?")
 
 
 async def test_elicit_in_a_body_is_a_finding_that_names_ask(tmp_path: Path) -> None:
-    suite = StubSuite(tmp_path, by_parameter, delete)
-    suite.served["delete_note"].fn = asks_through_the_policy
+    suite = StubSuite(tmp_path, arrange_by_parameter, delete)
+    suite.served["delete_note"].fn = ask_through_policy
     await suite.prove()
-    suite.served["delete_note"].fn = asks_the_client
+    suite.served["delete_note"].fn = ask_through_client
     with pytest.raises(pytest.fail.Exception, match="use `ask` from the policy"):
         await suite.prove()
 
 
-async def test_what_the_lock_does_not_show_is_found(tmp_path: Path) -> None:
+async def test_an_exception_missing_in_the_lock_is_found(tmp_path: Path) -> None:
     """As where a helper in another file decides what a probe leaves out."""
 
     async def arrange(store: Store, note_id: int = 5) -> Case:

@@ -59,7 +59,7 @@ def test_a_probe_is_recorded_without_running_it(tmp_path: Path) -> None:
         ("patch('notes_mcp.backend.snapshot')", "replaces", ["snapshot"]),
     ],
 )
-def test_what_is_computed_is_recorded_as_anything(
+def test_a_computed_value_is_recorded_as_a_wildcard(
     tmp_path: Path, text: str, key: str, recorded: object
 ) -> None:
     assert describe(tmp_path, text)[key] == recorded
@@ -116,8 +116,8 @@ def test_a_change_for_the_worse_is_relaxed(
     new = FULL | change
     if "unprobed" in new:
         new = {"digest": "a", **change}
-    found = lock.format_differences(lock_of(FULL), lock_of(new))
-    assert found == [f"get_note: {line}" for line in lines]
+    differences = lock.format_differences(lock_of(FULL), lock_of(new))
+    assert differences == [f"get_note: {line}" for line in lines]
 
 
 def test_a_lock_without_proofs_is_compared_as_before() -> None:

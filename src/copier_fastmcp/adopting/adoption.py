@@ -1,4 +1,4 @@
-"""Everything that an adoption writes, made in memory: the author's files edited, and ours beside them."""
+"""Plan an adoption in memory: edits of the author's files, and new files."""
 
 import re
 from collections.abc import Iterable
@@ -25,8 +25,8 @@ class Adoption:
 
     Attributes:
         edited: The author's files, with what is added to them.
-        files: Files of ours, by their path in the project.
-        by_hand: What is left to a person, by tool.
+        files: New files, by their path in the project.
+        by_hand: What is left to the user, by tool.
     """
 
     edited: list[Edited] = field(default_factory=list)
@@ -35,67 +35,67 @@ class Adoption:
 
 
 def load_adoption(root: Path) -> dict[str, Any]:
-    """The answers of a server that was adopted before; empty: it was not.
+    """Load the answers of an adopted server; empty if it was not adopted.
 
     Raises:
-        RefusedError: They are those of a project that came from a template.
+        RefusedError: The answers are those of a project from the template.
     """
-    known = read_answers(root / ANSWERS) if (root / ANSWERS).is_file() else {}
-    if known and not known.get("adopted"):
+    answers = read_answers(root / ANSWERS) if (root / ANSWERS).is_file() else {}
+    if answers and not answers.get("adopted"):
         raise RefusedError(
             f"{ANSWERS} is here: this project came from a template; `update` it"
         )
-    return known
+    return answers
 
 
 def plan_adoption(
-    seen: Survey,
+    survey: Survey,
     chosen: list[Proposal],
     template: str | None,
     ref: str | None,
     engine: str = "vendored",
 ) -> Adoption:
-    """What adopting a server writes, all of it in memory.
+    """Plan the files that the adoption of a server writes.
 
     Raises:
         RefusedError: A file is in the way, or the project came from a template.
         UnableError: The template cannot be reached.
     """
-    root = seen.project.root
-    known = load_adoption(root)
-    servers = layout.find_servers(seen)
-    made = Adoption(by_hand=dict(seen.reasons()))
+    root = survey.project.root
+    answers = load_adoption(root)
+    servers = layout.find_servers(survey)
+    adoption = Adoption(by_hand=dict(survey.list_reasons()))
     if not servers:
-        made.by_hand["(the server)"] = "call policy.govern(mcp) where it is made"
-    where = known["adopted"]["place"] if known else layout.choose_place(seen, servers)
-    package = layout.policy_package(where)
-    made.edited = _plan_edits(chosen, servers, package)
+        adoption.by_hand["(the server)"] = "call policy.govern(mcp) where it is made"
+    place = (
+        answers["adopted"]["place"] if answers else layout.choose_place(survey, servers)
+    )
+    package = layout.policy_package(place)
+    adoption.edited = _plan_edits(chosen, servers, package)
     if len({(server.module.name, server.held) for server in servers}) > 1:
-        first = next(
-            (server.serves for server in servers if server.serves), "one of them"
-        )
-        made.by_hand["(the tests)"] = (
+        first = layout.find_entry_point(servers) or "one of them"
+        adoption.by_hand["(the tests)"] = (
             f"{len(servers)} servers are made; tests/policy proves {first}"
         )
-    if not known:
-        made.files = _render_files(seen, servers, where, template, ref, engine)
+    if not answers:
+        adoption.files = _render_files(survey, servers, place, template, ref, engine)
         text, by_hand = dependencies.add_dependencies(root)
-        made.by_hand |= {"(dependencies)": by_hand} if by_hand else {}
-        if needed := made.files.get(ENGINE_PIN):
+        adoption.by_hand |= {"(dependencies)": by_hand} if by_hand else {}
+        if needed := adoption.files.get(ENGINE_PIN):
             project_file = root / "pyproject.toml"
             present = text or (
                 project_file.read_text("utf-8") if project_file.is_file() else ""
             )
             text = pin_engine(present, needed.decode())
         if text is not None:
-            made.files["pyproject.toml"] = text.encode()
-    _add_probes(made, chosen, root)
-    if not known and not (root / todo.FILE).exists():
-        made.files[todo.FILE] = todo.list_phases(seen, chosen).encode()
+            adoption.files["pyproject.toml"] = text.encode()
+    _add_probes(adoption, chosen, root)
+    if not answers and not (root / todo.FILE).exists():
+        adoption.files[todo.FILE] = todo.list_phases(survey, chosen).encode()
     if not (root / "tests/tools/backend.py").exists():
-        text = skeletons.BACKEND + write_server_factory(seen, servers)
-        made.files["tests/tools/backend.py"] = text.encode()
-    return made
+        text = skeletons.BACKEND + write_server_factory(survey, servers)
+        adoption.files["tests/tools/backend.py"] = text.encode()
+    return adoption
 
 
 def _plan_edits(
@@ -109,46 +109,45 @@ def _plan_edits(
         edited = edits.setdefault(server.module.path, Edited(server.module))
         word = add_policy_import(edited, package)
         if f"{word}.govern({server.held})" not in server.module.text:
-            edited.below(server.statement, f"{word}.govern({server.held})")
+            edited.insert_below(server.statement, f"{word}.govern({server.held})")
     return [edited for edited in edits.values() if edited.edits]
 
 
-def _add_probes(made: Adoption, chosen: Iterable[Proposal], root: Path) -> None:
-    """Add the skeleton of a proof for each tool that has none."""
+def _add_probes(adoption: Adoption, chosen: Iterable[Proposal], root: Path) -> None:
+    """Add a proof skeleton for each tool without one."""
     for proposal in chosen:
         name = f"tests/tools/test_{proposal.tool.name}.py"
-        if why := skeletons.explain_unusable_name(proposal):
-            made.by_hand[proposal.tool.name] = why
+        if reason := skeletons.explain_unusable_name(proposal):
+            adoption.by_hand[proposal.tool.name] = reason
         elif not (root / name).exists():
-            made.files[name] = skeletons.write_probe(proposal).encode()
+            adoption.files[name] = skeletons.write_probe(proposal).encode()
     if not (root / "tests/tools").exists():
-        _separate_names(made, root)
+        _separate_names(adoption, root)
 
 
-def _separate_names(made: Adoption, root: Path) -> None:
+def _separate_names(adoption: Adoption, root: Path) -> None:
     """Keep the author's tests collectable where a file of ours has the name of one of theirs.
 
     Outside of packages, pytest imports both under the same name. A package `tools` below tests/ separates them,
     unless it would hide a package `tools` of the author's: then the author names the file.
     """
-    names = {path.name: path for path in root.rglob("test_*.py")}
+    author_tests = {path.name: path for path in root.rglob("test_*.py")}
     folder = "tests/tools/"
-    clashing = [
-        name
-        for name in made.files
-        if name.startswith(folder) and Path(name).name in names
-    ]
+    clashing: list[str] = []
+    for name in adoption.files:
+        if name.startswith(folder) and Path(name).name in author_tests:
+            clashing.append(name)
     if not clashing:
         return
     is_hidden = not (root / "tests/__init__.py").exists() and _has_tools_package(root)
     if not is_hidden:
-        made.files[f"{folder}__init__.py"] = skeletons.PACKAGE.encode()
+        adoption.files[f"{folder}__init__.py"] = skeletons.PACKAGE.encode()
         return
     for name in clashing:
-        del made.files[name]
-        own = names[Path(name).name].relative_to(root).as_posix()
-        made.by_hand[name] = (
-            f"{own} has the same name; rename that, then write this proof"
+        del adoption.files[name]
+        author_file = author_tests[Path(name).name].relative_to(root).as_posix()
+        adoption.by_hand[name] = (
+            f"{author_file} has the same name; rename that, then write this proof"
         )
 
 
@@ -161,28 +160,28 @@ def _has_tools_package(root: Path) -> bool:
 
 
 def _render_files(
-    seen: Survey,
+    survey: Survey,
     servers: list[layout.Server],
-    where: str,
+    place: str,
     template: str | None,
     ref: str | None,
     engine: str,
 ) -> dict[str, bytes]:
-    """The files of the template for an adopted server."""
-    root = seen.project.root
+    """Render the template's files for an adopted server."""
+    root = survey.project.root
     project = dependencies.load_pyproject(root).get("project", {})
-    own = find_recordable_version(origin.find_template(template, ref))
-    serves = next((server.serves for server in servers if server.serves), "")
+    version = find_recordable_version(origin.find_template(template, ref))
+    entry_point = layout.find_entry_point(servers)
     name = re.sub("[^a-z0-9]+", "-", str(project.get("name", root.name)).lower()).strip(
         "-"
     )
-    adopted = {"place": where, "serves": serves}
-    folder_name = layout.choose_engine_name(root / where)
+    adopted = {"place": place, "serves": entry_point}
+    folder_name = layout.choose_engine_name(root / place)
     if folder_name != layout.ENGINE_NAMES[0]:
         adopted["engine"] = folder_name
-    known = {
-        "_src_path": own.source,
-        "_commit": own.ref,
+    answers = {
+        "_src_path": version.source,
+        "_commit": version.ref,
         "adopted": adopted,
         "server_name": name,
         "package_name": name.replace("-", "_"),
@@ -192,30 +191,29 @@ def _render_files(
         "license": "none",
         "engine": engine,
     } | guess_domain(Path(_guess_subject(name)))
-    with copier_process.render_project(known) as fresh:
-        files = {
-            path.relative_to(fresh).as_posix(): path.read_bytes()
-            for path in fresh.rglob("*")
-            if path.is_file()
-        }
-    for folder in (f"{where}/{WORD}", "tests/policy", "docs/adr/policy"):
+    with copier_process.render_project(answers) as fresh:
+        files: dict[str, bytes] = {}
+        for path in fresh.rglob("*"):
+            if path.is_file():
+                files[path.relative_to(fresh).as_posix()] = path.read_bytes()
+    for folder in (f"{place}/{WORD}", "tests/policy", "docs/adr/policy"):
         if (root / folder).exists():
             name = (root / folder).relative_to(root).as_posix()
             raise RefusedError(f"{name}: in the way of the policy; move or rename it")
-    if held := sorted(name for name in files if (root / name).exists()):
+    obstacles = [name for name in sorted(files) if (root / name).exists()]
+    if obstacles:
         raise RefusedError(
-            f"{', '.join(held[:3])}: in the way of the policy; move or rename it"
+            f"{', '.join(obstacles[:3])}: in the way of the policy; move or rename it"
         )
-    if (root / where / f"{WORD}.py").exists():
+    if (root / place / f"{WORD}.py").exists():
         raise RefusedError(
-            f"{where}/{WORD}.py: has the name of the policy's folder; rename it"
+            f"{place}/{WORD}.py: has the name of the policy's folder; rename it"
         )
     return files
 
 
 def _guess_subject(name: str) -> str:
-    """What a server is about, by its name: tickets of mcp-server-tickets; all of it where nothing is left."""
-    words = [
-        word for word in name.split("-") if word not in ("mcp", "server", "fastmcp")
-    ]
-    return "-".join(words) or name
+    """The subject in a server's name, as `tickets` in mcp-server-tickets; else the whole name."""
+    words = name.split("-")
+    subject = [word for word in words if word not in ("mcp", "server", "fastmcp")]
+    return "-".join(subject) or name

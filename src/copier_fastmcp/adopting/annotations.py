@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..sources.modules import has_spread_keywords, index_keywords
 from ..sources.receivers import ANNOTATION_CLASSES, FASTMCP, SDK_1, SDK_2, Receivers
 from ..sources.registrations import SNAKE, SourceTool
 from .edits import Edited
@@ -62,7 +63,7 @@ def annotate_survey(survey: Survey, chosen: Iterable[Proposal]) -> Annotations:
                 (proposal.tool.name, _describe_by_hand(survey, proposal, str(error)))
             )
     for tool in survey.left:
-        place = f"{survey.place(tool)}:{tool.line}"
+        place = f"{survey.locate_tool(tool)}:{tool.line}"
         annotations.by_hand.append((tool.name, f"{RUN_TIME} ({place})"))
     for name in survey.unread:
         annotations.by_hand.append((name, RUN_TIME))
@@ -103,15 +104,17 @@ class AnnotationEdit:
         self._check_registration()
         present = self.tool.annotated
         if present is None:
-            self._add()
+            self._add_annotations()
         elif isinstance(present, ast.Constant) and present.value is None:
-            self.edited.replaces(present, self._new_annotations())
+            self.edited.replace_node(present, self._format_new_annotations())
         elif isinstance(present, ast.Dict):
-            self._extend(present, self._dict_entries(present), '"{}": {}')
+            self._extend_annotations(
+                present, self._list_dict_entries(present), '"{}": {}'
+            )
         elif isinstance(present, ast.Call) and self.receivers.is_annotations(
             self.tool.module, present
         ):
-            self._extend(present, self._call_entries(present), "{}={}")
+            self._extend_annotations(present, self._list_call_entries(present), "{}={}")
         else:
             raise ByHandError("its annotations= is made elsewhere")
 
@@ -121,7 +124,7 @@ class AnnotationEdit:
         if present is None:
             return False
         is_literal = isinstance(present, ast.Dict | ast.Call)
-        if is_literal and self.tool.title is None and not self.tool.own:
+        if is_literal and self.tool.title is None and not self.tool.own_decorator:
             return False
         return hints_of(self.proposal).items() <= self.tool.hints.items()
 
@@ -129,9 +132,11 @@ class AnnotationEdit:
         """Make sure that the registration accepts `annotations` and that all of its arguments are seen."""
         tool = self.tool
         if tool.marked:
-            raise ByHandError(f"registered at run time by {tool.own}: annotate by hand")
-        if tool.own:
-            raise ByHandError(f"{tool.own} registers it")
+            raise ByHandError(
+                f"registered at run time by {tool.own_decorator}: annotate by hand"
+            )
+        if tool.own_decorator:
+            raise ByHandError(f"{tool.own_decorator} registers it")
         call = tool.site if isinstance(tool.site, ast.Call) else None
         target = call.func if call else tool.site
         if not tool.framework:
@@ -151,20 +156,20 @@ class AnnotationEdit:
             )
         if call is None:
             return
-        if any(keyword.arg is None for keyword in call.keywords):
+        if has_spread_keywords(call):
             raise ByHandError("its arguments are spread with **")
         if any(isinstance(argument, ast.Starred) for argument in call.args):
             raise ByHandError("its arguments are spread with *")
 
-    def _add(self) -> None:
-        text = f"annotations={self._new_annotations()}"
+    def _add_annotations(self) -> None:
+        text = f"annotations={self._format_new_annotations()}"
         if isinstance(self.tool.site, ast.Call):
-            self.edited.argues(self.tool.site, text)
+            self.edited.add_arguments(self.tool.site, text)
         else:
-            _, end = self.edited.span(self.tool.site)
+            _, end = self.edited.find_span(self.tool.site)
             self.edited.edits.append((end, end, f"({text})"))
 
-    def _new_annotations(self) -> str:
+    def _format_new_annotations(self) -> str:
         """The annotations of a tool that has none, with the import that they need."""
         framework = self.tool.framework
         if framework == FASTMCP:
@@ -183,14 +188,15 @@ class AnnotationEdit:
         module = self.edited.module
         for node in module.tree.body:
             if isinstance(node, ast.ImportFrom):
-                imported = {alias.asname or alias.name for alias in node.names}
-                if name in imported and f"{node.module}.{name}" in ANNOTATION_CLASSES:
-                    return
+                is_protocol = f"{node.module}.{name}" in ANNOTATION_CLASSES
+                for alias in node.names if is_protocol else ():
+                    if (alias.asname or alias.name) == name:
+                        return
         if name in module.top or _is_bound_elsewhere(module.nodes, name):
             raise ByHandError(f"{name} is something else in this file")
-        self.edited.imported(f"from {source} import {name}")
+        self.edited.add_import(f"from {source} import {name}")
 
-    def _dict_entries(self, present: ast.Dict) -> dict[str, ast.expr]:
+    def _list_dict_entries(self, present: ast.Dict) -> dict[str, ast.expr]:
         entries: dict[str, ast.expr] = {}
         for key, value in zip(present.keys, present.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
@@ -198,14 +204,12 @@ class AnnotationEdit:
             entries[key.value] = value
         return entries
 
-    def _call_entries(self, present: ast.Call) -> dict[str, ast.expr]:
-        if present.args or any(keyword.arg is None for keyword in present.keywords):
+    def _list_call_entries(self, present: ast.Call) -> dict[str, ast.expr]:
+        if present.args or has_spread_keywords(present):
             raise ByHandError("the arguments of its ToolAnnotations are made elsewhere")
-        return {
-            keyword.arg: keyword.value for keyword in present.keywords if keyword.arg
-        }
+        return index_keywords(present)
 
-    def _extend(
+    def _extend_annotations(
         self, present: ast.Call | ast.Dict, entries: dict[str, ast.expr], form: str
     ) -> None:
         """Add to annotations that are there what they lack, and correct what is wrong in them."""
@@ -214,9 +218,9 @@ class AnnotationEdit:
             and not entries.keys() & CAMEL_TO_SNAKE.keys()
             and self.tool.framework == SDK_2
         )
-        more: list[str] = []
+        additions: list[str] = []
         if self.tool.title is None and "title" not in entries:
-            more.append(form.format("title", _quote(title_of(self.proposal))))
+            additions.append(form.format("title", _quote(title_of(self.proposal))))
         for hint, value in hints_of(self.proposal).items():
             snake = CAMEL_TO_SNAKE[hint]
             name = (
@@ -225,17 +229,17 @@ class AnnotationEdit:
                 else hint
             )
             if name not in entries:
-                more.append(form.format(name, value))
+                additions.append(form.format(name, value))
                 continue
-            written = entries[name]
-            if not isinstance(written, ast.Constant) or not isinstance(
-                written.value, bool
+            present_value = entries[name]
+            if not isinstance(present_value, ast.Constant) or not isinstance(
+                present_value.value, bool
             ):
                 raise ByHandError(f"its {name} is computed")
-            if written.value is not value:
-                self.edited.replaces(written, str(value))
-        if more:
-            self.edited.argues(present, *more)
+            if present_value.value is not value:
+                self.edited.replace_node(present_value, str(value))
+        if additions:
+            self.edited.add_arguments(present, *additions)
 
 
 def annotations_text(
@@ -250,19 +254,23 @@ def annotations_text(
     if framework == FASTMCP:
         return "{" + ", ".join(f'"{key}": {value}' for key, value in pairs) + "}"
     if framework == SDK_2:
-        pairs = [(CAMEL_TO_SNAKE.get(key, key), value) for key, value in pairs]
-    return f"{name}({', '.join(f'{key}={value}' for key, value in pairs)})"
+        arguments = [f"{CAMEL_TO_SNAKE.get(key, key)}={value}" for key, value in pairs]
+    else:
+        arguments = [f"{key}={value}" for key, value in pairs]
+    return f"{name}({', '.join(arguments)})"
 
 
 def _describe_by_hand(survey: Survey, proposal: Proposal, reason: str) -> str:
     """Why a tool is left to a person, where it is, and the text to paste."""
     tool = proposal.tool
-    framework = tool.framework or _imported_framework(survey, tool)
+    framework = tool.framework or _find_imported_framework(survey, tool)
     text = annotations_text(proposal, framework)
-    return f"{reason} ({survey.place(tool)}:{tool.line}); paste annotations={text}"
+    return (
+        f"{reason} ({survey.locate_tool(tool)}:{tool.line}); paste annotations={text}"
+    )
 
 
-def _imported_framework(survey: Survey, tool: SourceTool) -> str:
+def _find_imported_framework(survey: Survey, tool: SourceTool) -> str:
     """The framework that the file of a tool imports, else the project."""
     targets = tool.module.imports.values()
     prefixes = {
@@ -273,9 +281,10 @@ def _imported_framework(survey: Survey, tool: SourceTool) -> str:
     for framework, prefix in prefixes.items():
         if any(target.startswith(prefix) for target in targets):
             return framework
-    return next(
-        (one for one in (FASTMCP, SDK_2, SDK_1) if one in survey.frameworks), FASTMCP
-    )
+    for framework in prefixes:
+        if framework in survey.frameworks:
+            return framework
+    return FASTMCP
 
 
 def _is_in_loop(tool: SourceTool) -> bool:

@@ -1,9 +1,9 @@
-"""Decorators for the tools of a server that was there before: what each does, and why."""
+"""Decorators for the tools of an existing server: the behavior and the reason."""
 
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ WHY = {
 def add_declaration(
     proposal: Proposal, edits: dict[Path, Edited], package: str
 ) -> None:
-    """Put the decorator of a tool right above its function, below all that are there."""
+    """Insert the decorator of a tool right above its function, below the present ones."""
     function, home = proposal.tool.function, proposal.tool.home
     if function is None or home is None or is_declared(function, home, package):
         return
@@ -38,61 +38,59 @@ def add_declaration(
     arguments: list[Any] = [
         f"title={json.dumps(title_of(proposal), ensure_ascii=False)}"
     ]
-    if why := _explain_behavior(proposal):
-        arguments.append(f"why={json.dumps(why, ensure_ascii=False)}")
-    arguments += _kept_arguments(proposal)
-    exceptions = [*proposal.exceptions, *_kept_exceptions(proposal)]
+    if reason := _explain_behavior(proposal):
+        arguments.append(f"why={json.dumps(reason, ensure_ascii=False)}")
+    arguments += _format_kept_arguments(proposal)
+    exceptions = [*proposal.exceptions, *_build_kept_exceptions(proposal)]
     if exceptions:
         arguments.append(["exceptions=[", *map(_format_exception, exceptions), "]"])
     lines = _format_call(
         f"@{add_policy_import(edited, package)}.{proposal.behavior}", arguments
     )
-    place = edited.starts[function.lineno - 1]
-    if any(
-        start == place and text.lstrip().startswith("@")
-        for start, _, text in edited.edits
-    ):
-        return  # one function, registered under several names
+    place = edited.line_starts[function.lineno - 1]
+    for start, _, inserted_text in edited.edits:
+        if start == place and inserted_text.lstrip().startswith("@"):
+            return  # one function, registered under several names
     note = f"# review: {proposal.asked}" if proposal.asked else ""
     for text in filter(None, (note, *lines)):
-        edited.above(function.lineno, text)
+        edited.insert_above(function.lineno, text)
 
 
-def _kept_hints(proposal: Proposal) -> dict[str, bool]:
-    """The hints that the author wrote and that the behavior alone would change, by the names of decorators."""
+def _select_kept_hints(proposal: Proposal) -> dict[str, bool]:
+    """The author's hints that the behavior alone would change, by decorator argument."""
     if proposal.behavior == "read":
         return {}  # of a read the other hints mean nothing
     usual = behavior_hints(proposal.tool.name, proposal.behavior, proposal.exceptions)
     names = {wire: hint for hint, wire in load_tables()["hints"].items()}
-    return {
-        names[wire]: value
-        for wire, value in proposal.kept.items()
-        if usual.get(wire) is not value
-    }
+    selected: dict[str, bool] = {}
+    for wire, value in proposal.kept_hints.items():
+        if usual.get(wire) is not value:
+            selected[names[wire]] = value
+    return selected
 
 
-def _kept_arguments(proposal: Proposal) -> list[str]:
-    """What an action's author declared of it, which the decorator takes as arguments."""
+def _format_kept_arguments(proposal: Proposal) -> list[str]:
+    """The author's hints of an action, as arguments of the decorator."""
     if proposal.behavior != "action":
         return []
-    return [f"{hint}={value}" for hint, value in _kept_hints(proposal).items()]
+    return [f"{hint}={value}" for hint, value in _select_kept_hints(proposal).items()]
 
 
-def _kept_exceptions(proposal: Proposal) -> list[dict[str, Any]]:
+def _build_kept_exceptions(proposal: Proposal) -> list[dict[str, Any]]:
     if proposal.behavior == "action":
         return []
-    return [
-        {"hint": hint, "value": value, "why": "Its author declared it so."}
-        for hint, value in _kept_hints(proposal).items()
-    ]
+    exceptions: list[dict[str, Any]] = []
+    for hint, value in _select_kept_hints(proposal).items():
+        reason = "Its author declared it so."
+        exceptions.append({"hint": hint, "value": value, "why": reason})
+    return exceptions
 
 
 def _format_exception(exception: dict[str, Any]) -> list[Any]:
-    return [
-        "{",
-        *(f'"{key}": {_format_literal(value)}' for key, value in exception.items()),
-        "}",
-    ]
+    pairs: list[Any] = []
+    for key, value in exception.items():
+        pairs.append(f'"{key}": {_format_literal(value)}')
+    return ["{", *pairs, "}"]
 
 
 def _format_literal(value: object) -> str:
@@ -102,46 +100,52 @@ def _format_literal(value: object) -> str:
 
 
 def _format_call(call: str, arguments: list[Any]) -> list[str]:
-    """A call on one line where that is short, else as formatters spread it, at any width."""
-    plain = [one for one in arguments if isinstance(one, str)]
+    """A call on one line if it is short, else spread over lines as formatters do."""
+    plain = [argument for argument in arguments if isinstance(argument, str)]
     if plain == arguments and len(line := f"{call}({', '.join(plain)})") <= 75:
         return [line]
 
     def spread(parts: list[Any], depth: int) -> list[str]:
-        made = []
+        lines = []
         for part in parts:
             if isinstance(part, str):
-                made.append(f"{'    ' * depth}{part},")
+                lines.append(f"{'    ' * depth}{part},")
             else:
-                made += [f"{'    ' * depth}{part[0]}", *spread(part[1:-1], depth + 1)]
-                made.append(f"{'    ' * depth}{part[-1]},")
-        return made
+                lines += [f"{'    ' * depth}{part[0]}", *spread(part[1:-1], depth + 1)]
+                lines.append(f"{'    ' * depth}{part[-1]},")
+        return lines
 
     return [f"{call}(", *spread(arguments, 1), ")"]
 
 
 def _explain_behavior(proposal: Proposal) -> str:
-    """One sentence that justifies the hints of a tool that writes: what its body does, and what follows."""
+    """One sentence that justifies the hints of a writing tool: the effect and its consequence."""
     if proposal.behavior == "read":
         return ""
-    shown = next(
-        (text for text in proposal.evidence if text.startswith(("it ", "its SQL"))), ""
-    )
-    seen = re.sub(r" \(\d calls down\)", "", shown)
-    ends = WHY["pop" if proposal.exceptions else proposal.behavior]
+    evidence_text = _find_effect_text(proposal.evidence)
+    effect_text = re.sub(r" \(\d calls down\)", "", evidence_text)
+    consequence = WHY["pop" if proposal.exceptions else proposal.behavior]
     return (
-        f"{seen[:1].upper()}{seen[1:]}; {ends}."
-        if seen
-        else f"{ends[:1].upper()}{ends[1:]}."
+        f"{effect_text[:1].upper()}{effect_text[1:]}; {consequence}."
+        if effect_text
+        else f"{consequence[:1].upper()}{consequence[1:]}."
     )
+
+
+def _find_effect_text(evidence: Iterable[str]) -> str:
+    """The first evidence that is an effect of the body."""
+    for text in evidence:
+        if text.startswith(("it ", "its SQL")):
+            return text
+    return ""
 
 
 def is_declared(function: Function, home: Module, package: str) -> bool:
-    """Whether a function says already what it does, by a decorator of policy/ and not by one of that name."""
+    """Whether a function has a decorator of policy/ already; a namesake does not count."""
     for decorator in function.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        first, *rest = ast.unparse(called).split(".")
-        dotted = ".".join([home.imports.get(first, first), *rest])
+        first, *attributes = ast.unparse(called).split(".")
+        dotted = ".".join([home.imports.get(first, first), *attributes])
         if (
             dotted.removeprefix(f"{package}.") in load_tables()["behaviors"]
             and dotted != first
@@ -162,12 +166,12 @@ def add_policy_import(edited: Edited, package: str) -> str:
     while word in taken:
         word = f"tool_{word}"
     line = f"from {above} import {name}" if above else f"import {name}"
-    edited.imported(line if word == name else f"{line} as {word}")
+    edited.add_import(line if word == name else f"{line} as {word}")
     return word
 
 
 def _list_bound_names(module: Module) -> Iterator[str]:
-    """Every name that something in a file may have, at whatever depth."""
+    """Every name that a file binds or uses, at any depth."""
     for node in module.nodes:
         for key in ("id", "arg", "name"):
             if isinstance(name := getattr(node, key, None), str):

@@ -1,4 +1,4 @@
-"""What the source of a tool shows of its definition: its name, its words, its parameters."""
+"""The definition of a tool as its source shows it: name, texts and parameters."""
 
 import ast
 from typing import Any
@@ -31,37 +31,47 @@ NEW = {
 }
 
 
-def build_definition(found: SourceTool) -> dict[str, Any]:
-    """As much of a tool's definition as its source shows."""
-    if found.low_level:
-        listed = {"type": "object", "properties": read_listed_parameters(found)}
+def build_definition(tool: SourceTool) -> dict[str, Any]:
+    """Build the part of a tool's definition that its source shows."""
+    if tool.low_level:
+        listed_schema = {"type": "object", "properties": read_listed_parameters(tool)}
         return {
-            "name": found.name,
-            "description": found.docstring,
-            "inputSchema": listed,
+            "name": tool.name,
+            "description": tool.docstring,
+            "inputSchema": listed_schema,
         }
     properties: dict[str, Any] = {}
-    for name, annotation in list_caller_parameters(found.function):
+    for name, annotation in list_caller_parameters(tool.function):
         boolean = annotation is not None and ast.unparse(annotation).startswith("bool")
         schema: dict[str, Any] = {"type": "boolean"} if boolean else {}
         for node in ast.walk(annotation) if annotation else ():
-            if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith(
-                "Literal"
-            ):
-                values = [
-                    n.value for n in ast.walk(node.slice) if isinstance(n, ast.Constant)
-                ]
-                schema["enum"] = values
+            if not isinstance(node, ast.Subscript):
+                continue
+            if ast.unparse(node.value).endswith("Literal"):
+                schema["enum"] = _list_constants(node.slice)
         properties[name] = schema
     schema = {"type": "object", "properties": properties}
-    return {"name": found.name, "description": found.docstring, "inputSchema": schema}
+    return {"name": tool.name, "description": tool.docstring, "inputSchema": schema}
 
 
-def edits_a_part(found: SourceTool) -> bool:
-    """Whether a change is one of a part, by its parameters: the same call again changes more, or fails."""
-    properties = build_definition(found)["inputSchema"]["properties"]
+def _list_constants(expression: ast.expr) -> list[Any]:
+    """The constants in an expression."""
+    constants: list[Any] = []
+    for node in ast.walk(expression):
+        if isinstance(node, ast.Constant):
+            constants.append(node.value)
+    return constants
+
+
+def edits_a_part(tool: SourceTool) -> bool:
+    """Whether the parameters select a part to edit: a second call changes more, or fails."""
+    properties = build_definition(tool)["inputSchema"]["properties"]
     words = {"_".join(split_name(name)) for name in properties}
-    schemas = {name: one for name, one in properties.items() if isinstance(one, dict)}
-    modes = {str(value) for one in schemas.values() for value in one.get("enum", ())}
-    adds = schemas.get("append", {}).get("type") == "boolean" or "append" in modes
+    adds = False
+    for name, schema in properties.items():
+        if not isinstance(schema, dict):
+            continue
+        is_switch = name == "append" and schema.get("type") == "boolean"
+        is_mode = "append" in map(str, schema.get("enum", ()))
+        adds = adds or is_switch or is_mode
     return adds or bool(words & OLD and words & NEW)

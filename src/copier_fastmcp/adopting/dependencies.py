@@ -1,8 +1,8 @@
-"""What a server that was there before declares, and the policy's dependencies beside it."""
+"""The dependencies of an existing server, and those that the policy adds."""
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ PORT = (
 
 
 def load_pyproject(root: Path) -> dict[str, Any]:
-    """What pyproject.toml says of a project; nothing where there is none.
+    """Load pyproject.toml; empty if there is none.
 
     Raises:
         RefusedError: It is not TOML.
@@ -53,28 +53,33 @@ def require_recent_fastmcp(root: Path, frameworks: set[str]) -> None:
     """Make sure that the server can run on FastMCP 4.1.
 
     Raises:
-        RefusedError: It is written for something older; the steps of porting it are named.
+        RefusedError: The server requires an older version; the message names the steps of porting it.
     """
     if "FastMCP" not in frameworks:
         names = " and ".join(sorted(frameworks)) or "no FastMCP"
         raise RefusedError(f"this server is written with {names}; {PORT}")
     for file, text in _list_requirements(root):
-        wanted = parse_requirement(text)
-        if not wanted or canonicalize_name(wanted.name) != "fastmcp":
+        requirement = parse_requirement(text)
+        if not requirement or canonicalize_name(requirement.name) != "fastmcp":
             continue
-        if not any(wanted.specifier.contains(version) for version in RECENT):
+        if not _accepts_any(requirement, RECENT):
             raise RefusedError(f"{file} asks for {text}; {PORT}")
 
 
 def _list_requirements(root: Path) -> Iterator[tuple[str, str]]:
     """The requirements of a project, each with its file."""
-    of = load_pyproject(root).get("project", {}).get("dependencies", ())
-    yield from (("pyproject.toml", str(text)) for text in of if isinstance(of, list))
+    dependencies = load_pyproject(root).get("project", {}).get("dependencies", ())
+    for text in dependencies if isinstance(dependencies, list) else ():
+        yield "pyproject.toml", str(text)
     poetry = (
         load_pyproject(root).get("tool", {}).get("poetry", {}).get("dependencies", {})
     )
-    for name, wanted in poetry.items() if isinstance(poetry, dict) else ():
-        version = wanted.get("version", "") if isinstance(wanted, dict) else wanted
+    for name, constraint in poetry.items() if isinstance(poetry, dict) else ():
+        version = (
+            constraint.get("version", "")
+            if isinstance(constraint, dict)
+            else constraint
+        )
         if isinstance(version, str):
             yield "pyproject.toml", f"{name}{_convert_poetry_bounds(version)}"
     for path in sorted(root.glob("*.py")):
@@ -89,23 +94,27 @@ def _list_requirements(root: Path) -> Iterator[tuple[str, str]]:
 
 def read_script_dependencies(path: Path) -> list[str]:
     """The dependencies that a script declares in a comment of its own (PEP 723)."""
-    if not (found := SCRIPT.search(path.read_text("utf-8", "replace"))):
+    if not (script_block := SCRIPT.search(path.read_text("utf-8", "replace"))):
         return []
-    lines = [line.removeprefix("#").removeprefix(" ") for line in found[1].splitlines()]
+    lines: list[str] = []
+    for line in script_block[1].splitlines():
+        lines.append(line.removeprefix("#").removeprefix(" "))
     try:
-        listed = tomllib.loads("\n".join(lines)).get("dependencies", [])
+        dependencies = tomllib.loads("\n".join(lines)).get("dependencies", [])
     except tomllib.TOMLDecodeError:
         return []
-    return [str(text) for text in listed] if isinstance(listed, list) else []
+    return (
+        [str(text) for text in dependencies] if isinstance(dependencies, list) else []
+    )
 
 
 def _convert_poetry_bounds(version: str) -> str:
-    """The bounds of a version as Poetry writes it, as everybody else does: `^2.3` is `>=2.3,<3`."""
+    """Convert version bounds of Poetry to the standard form: `^2.3` is `>=2.3,<3`."""
     bounds = []
     for part in version.replace(" ", "").split(","):
-        if found := re.fullmatch(r"\^(\d+)((?:\.\d+)*)", part):
-            upper = f"<{int(found[1]) + 1}" if int(found[1]) else ""
-            bounds += [f">={found[1]}{found[2]}", upper]
+        if caret := re.fullmatch(r"\^(\d+)((?:\.\d+)*)", part):
+            upper = f"<{int(caret[1]) + 1}" if int(caret[1]) else ""
+            bounds += [f">={caret[1]}{caret[2]}", upper]
         elif re.fullmatch(r"~\d+(?:\.\d+)*", part):
             bounds.append(f"~={part[1:]}" if "." in part else f"=={part[1:]}.*")
         elif re.fullmatch(r"\d[\w.]*", part):
@@ -116,10 +125,10 @@ def _convert_poetry_bounds(version: str) -> str:
 
 
 def add_dependencies(root: Path) -> tuple[str | None, str]:
-    """pyproject.toml with what the policy needs, and what is left to a person.
+    """Add the policy's dependencies to pyproject.toml.
 
     Returns:
-        Its new text, None where it stays; and what to add by hand, if anything.
+        The new text, None if unchanged; and what to add by hand, if anything.
     """
     path = root / "pyproject.toml"
     if not isinstance(
@@ -133,27 +142,32 @@ def add_dependencies(root: Path) -> tuple[str | None, str]:
     before = path.read_bytes().decode()
     document = tomlkit.parse(before)
     project: Any = document["project"]
-    listed: Any = project["dependencies"]
-    wanted = [(at, parse_requirement(str(text))) for at, text in enumerate(listed)]
-    places = {canonicalize_name(one.name): at for at, one in wanted if one}
+    dependencies: Any = project["dependencies"]
+    places: dict[str, int] = {}
+    for at, text in enumerate(dependencies):
+        requirement = parse_requirement(str(text))
+        if requirement:
+            places[canonicalize_name(requirement.name)] = at
     by_hand = ""
-    if (at := places.get(canonicalize_name("fastmcp"))) is not None:
-        raised, by_hand = _raise_floor(str(listed[at]))
-        if raised != str(listed[at]):
-            listed[at] = raised
-    needed = [
-        need for name, need in NEEDS.items() if canonicalize_name(name) not in places
-    ]
-    if needed and "\n" not in listed.as_string():
-        listed.multiline(True)
-    for need in needed:
-        append_requirement(listed, need)
-    asked = str(project.get("requires-python", ""))
-    if (least := OLD_PYTHON.sub(">=3.11", asked)) != asked:
-        project["requires-python"] = least
+    position = places.get("fastmcp")
+    if position is not None:
+        raised, by_hand = _raise_floor(str(dependencies[position]))
+        if raised != str(dependencies[position]):
+            dependencies[position] = raised
+    missing: list[str] = []
+    for name, need in NEEDS.items():
+        if canonicalize_name(name) not in places:
+            missing.append(need)
+    if missing and "\n" not in dependencies.as_string():
+        dependencies.multiline(True)
+    for need in missing:
+        append_requirement(dependencies, need)
+    python_bound = str(project.get("requires-python", ""))
+    if (raised_bound := OLD_PYTHON.sub(">=3.11", python_bound)) != python_bound:
+        project["requires-python"] = raised_bound
     groups: Any = document.setdefault("dependency-groups", tomlkit.table())
     dev = groups.setdefault("dev", tomlkit.array())
-    if not any(str(one).startswith("pytest") for one in dev):
+    if not any(str(text).startswith("pytest") for text in dev):
         append_requirement(dev, "pytest>=8.4")
     after = tomlkit.dumps(document)
     if "\r\n" in before:
@@ -162,7 +176,7 @@ def add_dependencies(root: Path) -> tuple[str | None, str]:
 
 
 def _name_other_place(root: Path) -> str:
-    """Where a project without `[project] dependencies` declares them, in words."""
+    """Describe where a project without `[project] dependencies` declares them."""
     if load_pyproject(root).get("tool", {}).get("poetry", {}).get("dependencies"):
         return "[tool.poetry.dependencies] of pyproject.toml"
     for path in sorted(root.glob("*.py")):
@@ -172,39 +186,50 @@ def _name_other_place(root: Path) -> str:
 
 
 def list_raised_floors(root: Path) -> list[str]:
-    """The lower bounds that an adoption raises, each as it is and as it becomes.
+    """The lower bounds that an adoption raises, each with its old and new value.
 
     Args:
         root: The folder of the server.
     """
     floors = []
     project = load_pyproject(root).get("project", {})
-    listed = project.get("dependencies")
-    for text in listed if isinstance(listed, list) else ():
-        wanted = parse_requirement(str(text))
-        if wanted and canonicalize_name(wanted.name) == "fastmcp":
+    dependencies = project.get("dependencies")
+    for text in dependencies if isinstance(dependencies, list) else ():
+        requirement = parse_requirement(str(text))
+        if requirement and canonicalize_name(requirement.name) == "fastmcp":
             raised, _ = _raise_floor(str(text))
             if raised != str(text):
                 floors.append(f"{text} becomes {raised}")
-    asked = str(project.get("requires-python", ""))
-    if (least := OLD_PYTHON.sub(">=3.11", asked)) != asked:
-        floors.append(f"requires-python {asked} becomes {least}")
+    python_bound = str(project.get("requires-python", ""))
+    if (raised_bound := OLD_PYTHON.sub(">=3.11", python_bound)) != python_bound:
+        floors.append(f"requires-python {python_bound} becomes {raised_bound}")
     return floors
 
 
+def _accepts_any(requirement: Requirement, versions: Iterable[str]) -> bool:
+    """Whether a requirement accepts one of several versions."""
+    return any(requirement.specifier.contains(version) for version in versions)
+
+
 def _raise_floor(text: str) -> tuple[str, str]:
-    """A requirement of FastMCP that takes nothing before 4.1, and what only a person can change of it.
+    """A requirement of FastMCP 4.1 or later, and what the user has to change by hand.
 
     Its extras, its marker, what it leaves out and its upper bound stay.
     """
-    wanted = Requirement(text)
-    if wanted.url:
+    requirement = Requirement(text)
+    if requirement.url:
         return text, f"make sure that {text} is FastMCP 4.1 or later"
-    if wanted.specifier and not any(wanted.specifier.contains(old) for old in OLDER):
+    if requirement.specifier and not _accepts_any(requirement, OLDER):
         return text, ""
-    kept = [str(one) for one in wanted.specifier if one.operator in ("<", "<=", "!=")]
-    upper = any(one.startswith("<") for one in kept)
-    bounds = [">=4.1", *sorted(kept), *([] if upper else ["<5"])]
-    extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
-    marker = f"; {wanted.marker}" if wanted.marker else ""
-    return f"{wanted.name}{extras}{','.join(bounds)}{marker}", ""
+    kept_bounds: list[str] = []
+    has_upper_bound = False
+    for specifier in requirement.specifier:
+        if specifier.operator in ("<", "<=", "!="):
+            kept_bounds.append(str(specifier))
+            has_upper_bound = has_upper_bound or specifier.operator != "!="
+    bounds = [">=4.1", *sorted(kept_bounds)]
+    if not has_upper_bound:
+        bounds.append("<5")
+    extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+    marker = f"; {requirement.marker}" if requirement.marker else ""
+    return f"{requirement.name}{extras}{','.join(bounds)}{marker}", ""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from ..analysis.effects import Body, Effect
 from ..auditing.definitions import collect_evidence
-from ..auditing.evidence import READ_ONLY, ToolTexts
+from ..auditing.evidence import READ_ONLY, WEAK, ToolTexts
+from ..auditing.evidence import Evidence as DefinitionEvidence
 from ..auditing.verbs import Verb, parse_name, split_name
 from ..sources.registrations import SourceTool
 from ..tables import load_tables
@@ -32,6 +33,7 @@ SURE_READS = {
 CHOOSERS = {"action", "operation"}  # a parameter that says what to do
 # A file is written as a whole, whatever has changed in it.
 WHOLE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
+SCHEMA_SOURCES = {"parameters", "choices", "result", "phrases"}
 REPEATS = {
     "put",
     "ensure",
@@ -76,44 +78,43 @@ class Evidence:
             subject: Its texts.
             shared: Helpers that say nothing about any one tool.
         """
-        self.tool, self.body, self.described = tool, body, subject.described
+        self.tool, self.body, self.described = tool, body, subject.description_verbs
         self.shared = shared
         parameters = set(build_definition(tool)["inputSchema"]["properties"])
         self.chooses = bool(CHOOSERS & parameters)
-        self.by_name, self.word = _choose_verb(subject.named)
+        self.by_name, self.word = _choose_verb(subject.name_verbs)
         if self.by_name == "update" and not parameters & set(load_tables()["versions"]):
             self.by_name = "put"
         self.vague = not self.describes_surely and self.word not in SURE_READS
         self.by_words = ""
         if self.described:
-            writing = (
-                _behavior_of_verb(one) for one in self.described if one.kind != "read"
-            )
-            self.by_words = next(writing, "read")
+            self.by_words = _choose_described_behavior(self.described)
         creates = self.by_words == "create"
-        self.upserts = [
-            one.word for one in self.described if one.kind == "change" and creates
-        ]
+        self.upserts: list[str] = []
+        for verb in self.described:
+            if verb.kind == "change" and creates:
+                self.upserts.append(verb.word)
         self.by_words = "put" if self.upserts else self.by_words  # `create or update`
-        voices = [
-            each
-            for each in collect_evidence(subject)
-            if each.hint == READ_ONLY and each.votes > 1
-        ]
-        schema = ("parameters", "choices", "result", "phrases")
-        self.against = [
-            each for each in voices if each.source in schema and not each.value
-        ]
-        self.for_reads = [each for each in voices if each.value]
+        self.against: list[DefinitionEvidence] = []
+        self.for_reads: list[DefinitionEvidence] = []
+        for signal in collect_evidence(subject):
+            if signal.hint != READ_ONLY or signal.weight <= WEAK:
+                continue
+            if signal.value:
+                self.for_reads.append(signal)
+            elif signal.source in SCHEMA_SOURCES:
+                self.against.append(signal)
         self.hinted = tool.hints.get("readOnlyHint")
         self.tagged = {tag.lower() for tag in tool.tags}
-        self.sure = self._counted(body.writes(sure=True))
-        self.weak = self._counted(body.writes(sure=False))
-        self.reads = self._counted(body.of("read"))
+        self.sure = self._select_effects(body.writes(sure=True))
+        self.weak = self._select_effects(body.writes(sure=False))
+        self.reads = self._select_effects(body.of("read"))
         self.again = [effect for effect in body.of("again") if effect.depth < 3]
-        shown = self.sure or self.weak or self.by_name in REPEATS
-        self.stores = [*self.again, *body.of("guarded", "fresh")][:1] if shown else []
-        self.texts = self._texts()
+        may_write = self.sure or self.weak or self.by_name in REPEATS
+        self.stores = (
+            [*self.again, *body.of("guarded", "fresh")][:1] if may_write else []
+        )
+        self.texts = self._describe_evidence()
         if self.by_words == "read" and self.hinted and self.by_name in ("read", ""):
             # Its author says so three times.
             self.sure = [effect for effect in self.sure if effect.depth <= 1]
@@ -122,7 +123,7 @@ class Evidence:
     @property
     def describes_surely(self) -> bool:
         """Whether a word of its description, other than its verb, says alone what it does."""
-        return any(one.sure and one.word != self.word for one in self.described)
+        return any(verb.sure and verb.word != self.word for verb in self.described)
 
     @property
     def reads_by_convention(self) -> bool:
@@ -139,14 +140,14 @@ class Evidence:
     @property
     def shown_reads(self) -> list[Effect]:
         """The reads that more than an unclear verb shows, as `ping` and `find` are."""
-        shown = []
+        clear_reads = []
         for effect in self.reads:
-            spoken = parse_name(effect.callee)
-            if effect.sure or (spoken and spoken[0].word in SURE_READS):
-                shown.append(effect)
-        return shown
+            callee_verbs = parse_name(effect.callee)
+            if effect.sure or (callee_verbs and callee_verbs[0].word in SURE_READS):
+                clear_reads.append(effect)
+        return clear_reads
 
-    def _counted(self, effects: Sequence[Effect]) -> list[Effect]:
+    def _select_effects(self, effects: Sequence[Effect]) -> list[Effect]:
         """The effects that are evidence of their own.
 
         A call that has the name of the tool says what the name says, and nothing more. What only sets up
@@ -155,9 +156,7 @@ class Evidence:
         names = {split_name(self.tool.name), split_name(self.tool.local)}
         if self.tool.function:
             names.add(split_name(self.tool.function.name))
-        asks_only = any(
-            effect.text.startswith("its GraphQL") for effect in self.body.of("read")
-        )
+        asks_only = self._has_graphql_query()
         counted = []
         for effect in effects:
             if effect.sends and asks_only:
@@ -173,15 +172,20 @@ class Evidence:
                 counted.append(effect)
         return counted
 
-    def _texts(self) -> tuple[str, ...]:
-        shown = self.reads[: 1 if self.sure else 2]
-        texts = [
-            format_effect(e)
-            for e in (*self.stores, *self.sure[:2], *self.weak[:1], *shown)
-        ]
+    def _has_graphql_query(self) -> bool:
+        """Whether the body contains a query of GraphQL."""
+        for effect in self.body.of("read"):
+            if effect.text.startswith("its GraphQL"):
+                return True
+        return False
+
+    def _describe_evidence(self) -> tuple[str, ...]:
+        shown_reads = self.reads[: 1 if self.sure else 2]
+        effects = (*self.stores, *self.sure[:2], *self.weak[:1], *shown_reads)
+        texts = [format_effect(effect) for effect in effects]
         texts += [self.name_says] if self.word else []
         texts += [self.description_says] if self.described else []
-        texts += [each.text for each in self.against]
+        texts += [signal.text for signal in self.against]
         if self.hinted is not None:
             texts.append(f"its hints say readOnly={str(self.hinted).lower()}")
         if tags := sorted(self.tagged & {"read", "write"}):
@@ -208,22 +212,24 @@ class Evidence:
             return self.description_says
         if self.against:
             return self.against[0].text
-        said = {self.name_says, self.description_says if self.described else ""}
-        others = [text for text in self.texts if text not in said]
-        return others[-1] if others else "something else says that it writes"
+        own_texts = {self.name_says, self.description_says if self.described else ""}
+        other_texts = [text for text in self.texts if text not in own_texts]
+        return other_texts[-1] if other_texts else "something else says that it writes"
 
     @property
     def names_a_target(self) -> bool:
         """Whether a parameter names the place that it writes to."""
-        return any(each.text.startswith("it can write to") for each in self.against)
+        return any(signal.text.startswith("it can write to") for signal in self.against)
 
     @property
     def besides_hints(self) -> str:
         """The strongest evidence that is not a hint."""
-        others = (text for text in self.texts if not text.startswith("its hints say"))
-        return next(others, "nothing else says so")
+        for text in self.texts:
+            if not text.startswith("its hints say"):
+                return text
+        return "nothing else says so"
 
-    def stored(self, behavior: str) -> str:
+    def resolve_stored_behavior(self, behavior: str) -> str:
         """A behavior, or what is said in its place where the way in which it stores contradicts it."""
         if behavior in REPEATS and self.again:
             deletes = behavior == "delete" and self.body.of("delete", "consume")
@@ -236,37 +242,50 @@ class Evidence:
     def only_inserts(self) -> bool:
         """Whether all that is stored is new: a file that is written as a whole holds nothing else."""
         adds = ("create", "append", "ensure")
-        others = [e for e in self.body.writes(sure=True) if e.kind not in adds]
-        return not self.body.of("sets", "again") and all(
-            WHOLE.search(e.text) for e in others
-        )
+        if self.body.of("sets", "again"):
+            return False
+        for effect in self.body.writes(sure=True):
+            if effect.kind not in adds and not WHOLE.search(effect.text):
+                return False
+        return True
 
 
-def _choose_verb(said: Sequence[Verb]) -> tuple[str, str]:
+def _choose_verb(parsed_verbs: Sequence[Verb]) -> tuple[str, str]:
     """The behavior that a name says, and the word that says so."""
-    words = [one.word for one in said]
+    words = [verb.word for verb in parsed_verbs]
     for behavior, verbs in load_tables()["verbs"].items():
         for word in words[:1]:
             if word in verbs:
                 return str(behavior), word
-    for one in sorted(said, key=lambda each: each.kind == "read"):
-        return _behavior_of_verb(one), one.word
+    for verb in sorted(parsed_verbs, key=lambda verb: verb.kind == "read"):
+        return _behavior_of_verb(verb), verb.word
     return "", ""
+
+
+def _choose_described_behavior(verbs: Sequence[Verb]) -> str:
+    """The behavior of the first verb that writes; `read` where none does."""
+    for verb in verbs:
+        if verb.kind != "read":
+            return _behavior_of_verb(verb)
+    return "read"
 
 
 def is_named_as_read(subject: ToolTexts) -> bool:
     """Whether the name of a tool says for certain that it reads."""
-    behavior, word = _choose_verb(subject.named)
+    behavior, word = _choose_verb(subject.name_verbs)
     return behavior == "read" and word in SURE_READS
 
 
-def _behavior_of_verb(said: Verb) -> str:
-    return "read" if said.kind == "read" else OF_KIND.get(said.kind, "action")
+def _behavior_of_verb(verb: Verb) -> str:
+    return "read" if verb.kind == "read" else OF_KIND.get(verb.kind, "action")
 
 
 def choose_cautious(behaviors: Sequence[str]) -> str:
     """The one of some behaviors that loses most."""
-    return next((one for one in CAUTION if one in behaviors), "action")
+    for behavior in CAUTION:
+        if behavior in behaviors:
+            return behavior
+    return "action"
 
 
 def format_effect(effect: Effect) -> str:
@@ -276,5 +295,7 @@ def format_effect(effect: Effect) -> str:
 
 def derive_behavior(effects: Sequence[Effect]) -> str:
     """The behavior that writing effects come to; empty where there is none."""
+    if not effects:
+        return ""
     kinds = [OF_EFFECT.get(effect.kind, effect.kind) for effect in effects]
-    return choose_cautious([kind for kind in kinds if kind in CAUTION]) if kinds else ""
+    return choose_cautious(kinds)

@@ -29,7 +29,7 @@ def behavior_hints(
 def hints_of(proposal: "Proposal") -> dict[str, bool]:
     """The hints of a proposal, with those that its author wrote and nobody decided to change."""
     hints = behavior_hints(proposal.tool.name, proposal.behavior, proposal.exceptions)
-    return hints | dict(proposal.kept)
+    return hints | dict(proposal.kept_hints)
 
 
 def relaxed_hints(
@@ -47,8 +47,8 @@ def relaxed_hints(
     """
     if written.get(READ_ONLY) is True and proposed[READ_ONLY]:
         return {}
-    found = {}
+    relaxed = {}
     for hint, value in proposed.items():
         if value is RELAXED[hint] and written.get(hint) is (not value):
-            found[hint] = written[hint]
-    return found
+            relaxed[hint] = written[hint]
+    return relaxed

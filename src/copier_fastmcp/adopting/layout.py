@@ -1,48 +1,42 @@
-"""Where a server that was there before keeps its things: its package, and what makes its server."""
+"""The layout of an existing server: its package, and the statements that create servers."""
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import RefusedError
 from ..sources.discovery import SERVERS
-from ..sources.modules import FUNCTIONS, Module
+from ..sources.modules import Function, Module
 from .survey import Survey
 
+SERVER_BASE = re.compile(r"\b\w*(FastMCP|MCP)\b")
 ENGINE_NAMES = ("engine", "policy_engine")
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server that the project makes.
+    """A server that the project creates.
 
     Attributes:
         module: The file.
-        statement: The statement that makes it.
-        held: The name by which it is held there, as in `mcp` or `self.mcp`.
-        serves: How the tests find it, as module:name; empty where they cannot.
+        statement: The statement that creates it.
+        held: The expression that holds it, as `mcp` or `self.mcp`.
+        entry_point: How the tests find it, as module:name; empty where they cannot.
     """
 
     module: Module
     statement: ast.stmt
     held: str
-    serves: str
+    entry_point: str
 
 
-def find_servers(seen: Survey) -> list[Server]:
-    """Every server that the project makes and does not mount in another one."""
-    own = {
-        node.name
-        for module in seen.project.modules.values()
-        for node in module.nodes
-        if isinstance(node, ast.ClassDef)
-        and any(
-            re.search(r"\b\w*(FastMCP|MCP)\b", ast.unparse(base)) for base in node.bases
-        )
-    }
-    found = []
-    for module in seen.project.modules.values():
+def find_servers(survey: Survey) -> list[Server]:
+    """List the servers that the project creates and does not mount in another one."""
+    server_classes = _list_server_classes(survey)
+    servers = []
+    for module in survey.project.modules.values():
         for node in module.nodes:
             targets: list[ast.expr] = (
                 node.targets if isinstance(node, ast.Assign) else []
@@ -52,71 +46,109 @@ def find_servers(seen: Survey) -> list[Server]:
             value = getattr(node, "value", None)
             if len(targets) != 1 or not isinstance(value, ast.Call):
                 continue
-            name = seen.project.dotted(module, value.func).split(".")[-1].split("[")[0]
+            name = (
+                survey.project.dotted(module, value.func).split(".")[-1].split("[")[0]
+            )
             if isinstance(value.func, ast.Subscript):
                 name = ast.unparse(value.func.value)
             held = ast.unparse(targets[0])
-            child = f"{module.name}.{held}" in seen.mounted
-            if name in (*SERVERS, *own) and not child and isinstance(node, ast.stmt):
-                found.append(
-                    Server(module, node, held, _find_command(module, node, held))
+            child = f"{module.name}.{held}" in survey.mounted
+            if (
+                name in (*SERVERS, *server_classes)
+                and not child
+                and isinstance(node, ast.stmt)
+            ):
+                servers.append(
+                    Server(
+                        module, node, held, _describe_entry_point(module, node, held)
+                    )
                 )
-    return found
+    return servers
 
 
-def _find_command(module: Module, node: ast.stmt, held: str) -> str:
-    functions = [n for n in module.above(node) if isinstance(n, FUNCTIONS)]
+def find_entry_point(servers: Iterable[Server]) -> str:
+    """The first entry point of some servers; empty where none has one."""
+    for server in servers:
+        if server.entry_point:
+            return server.entry_point
+    return ""
+
+
+def _list_server_classes(survey: Survey) -> set[str]:
+    """The names of the project's own subclasses of a server class."""
+    names: set[str] = set()
+    for module in survey.project.modules.values():
+        for node in module.nodes:
+            if not isinstance(node, ast.ClassDef):
+                continue
+            if any(SERVER_BASE.search(ast.unparse(base)) for base in node.bases):
+                names.add(node.name)
+    return names
+
+
+def _describe_entry_point(module: Module, node: ast.stmt, held: str) -> str:
+    functions = module.list_enclosing_functions(node)
     classes = [n for n in module.above(node) if isinstance(n, ast.ClassDef)]
     if held.startswith("self.") and len(classes) == 1:
         return f"{module.name}:{classes[0].name}"
     if not functions and not classes:
         return f"{module.name}:{held}"
     if len(functions) == 1 and not classes:
-        returns = [
-            n for n in ast.walk(functions[0]) if isinstance(n, ast.Return) and n.value
-        ]
         arguments = functions[0].args
         free = len(arguments.args) <= len(arguments.defaults) and not isinstance(
             functions[0], ast.AsyncFunctionDef
         )
-        if free and any(ast.unparse(n.value) == held for n in returns if n.value):
+        if free and held in _list_returned_texts(functions[0]):
             return f"{module.name}:{functions[0].name}"
     return ""
 
 
-def choose_place(seen: Survey, made: list[Server]) -> str:
-    """The folder that policy/ goes in: the deepest that holds the server and every tool.
+def _list_returned_texts(function: Function) -> set[str]:
+    """What a function returns, as its source reads."""
+    texts: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return) and node.value is not None:
+            texts.add(ast.unparse(node.value))
+    return texts
+
+
+def choose_place(survey: Survey, servers: list[Server]) -> str:
+    """Choose the folder for policy/: the deepest one with the server and every tool.
 
     Raises:
-        RefusedError: Nothing here is a server's, or no folder of one package holds it all.
+        RefusedError: No server is found, or no folder of one package contains all of it.
     """
-    root = seen.project.root
-    homes = [each.tool.home or each.tool.module for each in seen.proposals]
-    folders = [module.path.parent for module in (*homes, *(one.module for one in made))]
+    root = survey.project.root
+    folders: list[Path] = []
+    for proposal in survey.proposals:
+        home = proposal.tool.home or proposal.tool.module
+        folders.append(home.path.parent)
+    for server in servers:
+        folders.append(server.module.path.parent)
     if not folders:
-        why = "no server is made here, and no tool that a decorator can declare"
-        raise RefusedError(f"{why}; name the server's own folder")
+        reason = "no server is made here, and no tool that a decorator can declare"
+        raise RefusedError(f"{reason}; name the server's own folder")
     common = folders[0]
     for folder in folders:
         while not folder.is_relative_to(common):
             common = common.parent
-    where = common.relative_to(root).as_posix()
-    above, _, below = f"{where}/".partition("/src/")
-    if below or above == where:
+    place = common.relative_to(root).as_posix()
+    above, _, nested = f"{place}/".partition("/src/")
+    if nested or above == place:
         raise RefusedError(
             f"the server lies in {above}/; adopt there: copier-fastmcp adopt {above}"
         )
-    if where == "src" and common not in folders:
+    if place == "src" and common not in folders:
         raise RefusedError(
             "several packages in src/ hold tools; name the folder of one of them"
         )
-    if where not in (".", "src") and not _is_package_of(
-        seen, common, policy_package(where)
+    if place not in (".", "src") and not _is_package_of(
+        survey, common, policy_package(place)
     ):
         raise RefusedError(
-            f"{where}/ is not a package, and nothing imports it by name: add __init__.py, or copier-fastmcp adopt {where}"
+            f"{place}/ is not a package, and nothing imports it by name: add __init__.py, or copier-fastmcp adopt {place}"
         )
-    return where
+    return place
 
 
 def choose_engine_name(folder: Path) -> str:
@@ -136,21 +168,20 @@ def choose_engine_name(folder: Path) -> str:
     )
 
 
-def _is_package_of(seen: Survey, folder: Path, name: str) -> bool:
-    """Whether the files of a folder are imported by its name, and not started in it."""
+def _is_package_of(survey: Survey, folder: Path, name: str) -> bool:
+    """Whether a folder is a package, or imported by its name."""
     dotted = name.rpartition(".")[0]
     if (folder / "__init__.py").exists():
         return True
-    of = re.compile(rf"{re.escape(dotted)}[.:\"']")
-    targets = (
-        target
-        for module in seen.project.modules.values()
-        for target in module.imports.values()
+    import_pattern = re.compile(rf"{re.escape(dotted)}[.:\"']")
+    for module in survey.project.modules.values():
+        for target in module.imports.values():
+            if import_pattern.match(f"{target}."):
+                return True
+    file = survey.project.root / "pyproject.toml"
+    return file.is_file() and bool(
+        import_pattern.search(file.read_text("utf-8", "replace"))
     )
-    if any(of.match(f"{target}.") for target in targets):
-        return True
-    file = seen.project.root / "pyproject.toml"
-    return file.is_file() and bool(of.search(file.read_text("utf-8", "replace")))
 
 
 def policy_package(folder: str) -> str:

@@ -34,11 +34,12 @@ def list_tools(command: str) -> Listing:
 def compare_with_source(survey: Survey, listing: Listing) -> Survey:
     """The survey, with the tools that only the running server shows; differences are printed to stderr."""
     names = [str(tool.get("name")) for tool in listing]
-    found = [proposal.tool for proposal in survey.proposals] + survey.left
-    unread = [
-        name for name in names if not any(_has_name(tool, name) for tool in found)
-    ]
-    absent = [tool.name for tool in found if tool.exact and tool.name not in names]
+    tools = [proposal.tool for proposal in survey.proposals] + survey.left
+    unread: list[str] = []
+    for name in names:
+        if not any(_has_name(tool, name) for tool in tools):
+            unread.append(name)
+    absent = [tool.name for tool in tools if tool.exact and tool.name not in names]
     agreement = "the same that its source shows"
     if unread or absent:
         agreement = f"{len(unread)} not found in the source"
@@ -56,13 +57,17 @@ def announce_command(command: str) -> None:
 
 def find_differences(before: Listing, after: Listing) -> list[str]:
     """What differs between two listings of a server, other than hints and titles; a line for each tool."""
-    old, new = _by_name(before), _by_name(after)
+    old, new = _index_tools(before), _index_tools(after)
     lines = [f"{name}: not listed any more" for name in old if name not in new]
     lines += [f"{name}: not listed before" for name in new if name not in old]
     for name, tool in old.items():
-        other = new.get(name, tool)
-        keys = sorted({*tool, *other})
-        if changed := [key for key in keys if tool.get(key) != other.get(key)]:
+        new_tool = new.get(name, tool)
+        keys = sorted({*tool, *new_tool})
+        changed: list[str] = []
+        for key in keys:
+            if tool.get(key) != new_tool.get(key):
+                changed.append(key)
+        if changed:
             lines.append(f"{name}: {', '.join(changed)}")
     return lines
 
@@ -79,7 +84,8 @@ class Backup:
         """Keep the bytes of files, then write others in their place."""
         before = {path: path.read_bytes() for path in files}
         write_files(files)
-        return cls(before, {path: _digest(held) for path, held in files.items()})
+        digests = {path: _digest(content) for path, content in files.items()}
+        return cls(before, digests)
 
     def restore(self, root: Path) -> str:
         """Write the old bytes back, of each file that is still as it was written.
@@ -87,15 +93,15 @@ class Backup:
         Returns:
             A sentence that says what was restored, and what was not.
         """
-        kept = []
+        changed = []
         for path, held in self.before.items():
             if path.is_file() and _digest(path.read_bytes()) == self.digests[path]:
                 path.write_bytes(held)
             elif not (path.is_file() and path.read_bytes() == held):
-                kept.append(path.relative_to(root).as_posix())
-        restored = f"{format_count(len(self.before) - len(kept), 'file')} restored"
-        if kept:
-            names = ", ".join(kept)
+                changed.append(path.relative_to(root).as_posix())
+        restored = f"{format_count(len(self.before) - len(changed), 'file')} restored"
+        if changed:
+            names = ", ".join(changed)
             return f"{restored}; not restored: {names}, changed by something else meanwhile"
         return restored
 
@@ -104,7 +110,7 @@ def _digest(held: bytes) -> str:
     return hashlib.sha256(held).hexdigest()
 
 
-def _by_name(listing: Listing) -> dict[str, dict[str, Any]]:
+def _index_tools(listing: Listing) -> dict[str, dict[str, Any]]:
     """The tools of a listing without hints and titles; one that is listed twice has a name for each."""
     tools: dict[str, dict[str, Any]] = {}
     for tool in listing:
@@ -112,20 +118,17 @@ def _by_name(listing: Listing) -> dict[str, dict[str, Any]]:
         while name in tools:
             name += " (again)"
         annotations = tool.get("annotations")
-        rest = {
-            key: value
-            for key, value in tool.items()
-            if key not in ("annotations", "title")
-        }
+        definition = {**tool}
+        definition.pop("annotations", None)
+        definition.pop("title", None)
         if isinstance(annotations, dict):
-            other = {
-                key: value
-                for key, value in annotations.items()
-                if key not in (*HINTS, "title") and value is not None
-            }
-            if other:
-                rest["annotations"] = other
-        tools[name] = json.loads(json.dumps(rest, sort_keys=True))
+            extra_hints: dict[str, Any] = {}
+            for key, value in annotations.items():
+                if key not in (*HINTS, "title") and value is not None:
+                    extra_hints[key] = value
+            if extra_hints:
+                definition["annotations"] = extra_hints
+        tools[name] = json.loads(json.dumps(definition, sort_keys=True))
     return tools
 
 
@@ -133,5 +136,5 @@ def _has_name(tool: SourceTool, name: str) -> bool:
     """Whether a listed name is that of a tool in the source; of a name that is put together, its parts come in order."""
     if tool.exact or tool.name == name:
         return tool.name == name
-    rest = iter(split_name(name))
-    return tool.name != "*" and all(part in rest for part in split_name(tool.name))
+    words = iter(split_name(name))
+    return tool.name != "*" and all(part in words for part in split_name(tool.name))

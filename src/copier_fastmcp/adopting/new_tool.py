@@ -1,4 +1,4 @@
-"""A tool more in a server that was adopted: a file beside its author's, and a line that registers it."""
+"""Add a tool to an adopted server: a file next to the author's, and a line that registers it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,15 +10,15 @@ from ..project import copier_process
 from ..project.guarded_writes import require_reachable
 from . import layout
 from .edits import Edited
-from .survey import survey_server
+from .survey import Survey, survey_server
 
 
 def plan_new_tool(
-    known: Mapping[str, Any],
+    answers: Mapping[str, Any],
     tool: Mapping[str, Any],
     written: Callable[[Path, str], Path],
 ) -> tuple[Path, dict[Path, bytes], str]:
-    """What a tool more comes to, in memory.
+    """Plan a new tool of an adopted server.
 
     Args:
         known: The answers of the project in this folder.
@@ -26,49 +26,43 @@ def plan_new_tool(
         written: Which file of a render is the tool's.
 
     Returns:
-        Its file, what every file becomes, and what is left to a person; empty: nothing.
+        The file of the tool, the new content of every file, and what is left to the user; empty if nothing.
 
     Raises:
-        RefusedError: There is such a tool, or a file or a name in the way.
+        RefusedError: The tool, a file or a name exists already.
     """
-    root, name, place = Path.cwd(), str(tool["name"]), known["adopted"]["place"]
+    root, name, place = Path.cwd(), str(tool["name"]), answers["adopted"]["place"]
     if tool.get("module") or tool.get("http"):
         raise RefusedError(
             "an adopted server has its own layout and client; leave --module and --http out"
         )
-    seen = survey_server(root)
-    for one in seen.proposals:
-        if one.tool.name == name:
+    survey = survey_server(root)
+    for proposal in survey.proposals:
+        if proposal.tool.name == name:
+            sibling_file = survey.locate_tool(proposal.tool)
             raise RefusedError(
-                f"{name} is a tool of {seen.place(one.tool)}; choose another name"
+                f"{name} is a tool of {sibling_file}; choose another name"
             )
     path = root / place / f"{name}.py"
     package = layout.policy_package(place)
-    plain = {key: value for key, value in known.items() if key != "adopted"}
+    plain = {key: value for key, value in answers.items() if key != "adopted"}
     with copier_process.render_project(
         plain | {"tools": [dict(tool)], "backend": "none"}
     ) as fresh:
-        theirs = written(fresh, name)
-        text = (fresh / theirs).read_text(encoding="utf-8")
+        module_path = written(fresh, name)
+        text = (fresh / module_path).read_text(encoding="utf-8")
         probe = (fresh / f"tests/tools/test_{name}.py").read_bytes()
     text = re.sub(r"(?m)^from \.\.+policy import", f"from {package} import", text)
     text = text.replace(
-        theirs.as_posix(), path.relative_to(root).as_posix()
+        module_path.as_posix(), path.relative_to(root).as_posix()
     )  # what is to do there
     files = {path: text.encode(), root / f"tests/tools/test_{name}.py": probe}
     require_reachable(root, files)
-    if held := [one for one in files if one.exists()]:
-        raise RefusedError(
-            f"{held[0].relative_to(root).as_posix()} is there; choose another name"
-        )
-    server = next(
-        (
-            s
-            for s in layout.find_servers(seen)
-            if s.serves == known["adopted"]["serves"]
-        ),
-        None,
-    )
+    for file in files:
+        if file.exists():
+            obstacle = file.relative_to(root).as_posix()
+            raise RefusedError(f"{obstacle} is there; choose another name")
+    server = _find_server(survey, answers["adopted"]["serves"])
     if server is None:
         return (
             path.relative_to(root),
@@ -81,8 +75,16 @@ def plan_new_tool(
             f"{name} is a name in {server.module.path.name}; choose another name"
         )
     above = package.rpartition(".")[0]
-    edited.imported(f"from {above + '.' if above else ''}{name} import {name}")
-    edited.below(server.statement, f"{server.held}.tool({name})")
+    edited.add_import(f"from {above + '.' if above else ''}{name} import {name}")
+    edited.insert_below(server.statement, f"{server.held}.tool({name})")
     files[server.module.path] = edited.encoded()
     require_reachable(root, [server.module.path])
     return path.relative_to(root), files, ""
+
+
+def _find_server(survey: Survey, entry_point: str) -> layout.Server | None:
+    """The server that the recorded entry point names."""
+    for server in layout.find_servers(survey):
+        if server.entry_point == entry_point:
+            return server
+    return None

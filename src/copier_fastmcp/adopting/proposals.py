@@ -11,7 +11,7 @@ from typing import Any
 
 from copier_fastmcp_engine.testing.rules import Tool
 
-from ..analysis.effects import Body, Reader
+from ..analysis.effects import Body, Effect, Reader
 from ..auditing.definitions import parse_tools
 from ..sources.modules import Project
 from ..sources.registrations import SourceTool
@@ -48,28 +48,28 @@ POPS = "It takes away another one with each call."
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a tool is said to do.
+    """The proposed behavior of a tool.
 
     Attributes:
         tool: The tool as its source registers it.
         behavior: The proposed behavior; the cautious one where it is a question.
-        evidence: What speaks for it, and against it, the strongest first.
-        asked: Why only a person can say; empty where the collect_evidence agree.
-        others: What a person may choose from then, the proposed behavior first.
+        evidence: Evidence for and against the behavior, the strongest first.
+        asked: The question to the user; empty where the evidence agrees.
+        choices: The answers to the question, the proposed behavior first.
         exceptions: Hints that differ from the behavior, each with its reason.
-        kept: Hints as their author wrote them, which the behavior alone would change.
+        kept_hints: Hints as their author wrote them, which the behavior alone would change.
     """
 
     tool: SourceTool
     behavior: str
     evidence: tuple[str, ...]
     asked: str = ""
-    others: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
     exceptions: tuple[dict[str, Any], ...] = field(default=())
-    kept: Mapping[str, bool] = field(default_factory=dict)
+    kept_hints: Mapping[str, bool] = field(default_factory=dict)
 
 
-def propose_behaviors(project: Project, found: Sequence[SourceTool]) -> list[Proposal]:
+def propose_behaviors(project: Project, tools: Sequence[SourceTool]) -> list[Proposal]:
     """Propose a behavior for each tool that has a function.
 
     Args:
@@ -77,9 +77,9 @@ def propose_behaviors(project: Project, found: Sequence[SourceTool]) -> list[Pro
         found: Its tools.
     """
     reader = Reader(project)
-    subjects = parse_tools([Tool(build_definition(tool)) for tool in found])
+    subjects = parse_tools([Tool(build_definition(tool)) for tool in tools])
     bodies = []
-    for tool in found:
+    for tool in tools:
         if tool.function and tool.home:
             bodies.append(reader.body(tool.function, tool.home))
         else:
@@ -90,36 +90,46 @@ def propose_behaviors(project: Project, found: Sequence[SourceTool]) -> list[Pro
             reading.append(body)
     shared = find_plumbing(reading)
     proposals = []
-    for tool, subject, body in zip(found, subjects, bodies, strict=True):
+    for tool, subject, body in zip(tools, subjects, bodies, strict=True):
         evidence = Evidence(tool, body, subject, shared)
         proposals.append(_keep_written_hints(evidence, _weigh_evidence(evidence)))
     return proposals
 
 
-def _keep_written_hints(of: Evidence, proposal: Proposal) -> Proposal:
+def _keep_written_hints(evidence: Evidence, proposal: Proposal) -> Proposal:
     """A proposal that changes no hint of the author's without evidence, and relaxes none without a question."""
-    written = of.tool.hints
-    proposed = behavior_hints(of.tool.name, proposal.behavior, proposal.exceptions)
+    written = evidence.tool.hints
+    proposed = behavior_hints(
+        evidence.tool.name, proposal.behavior, proposal.exceptions
+    )
     if proposal.behavior == "read" and written.get(READ_ONLY) is True:
-        return replace(proposal, kept=_select_hints(written, (DESTRUCTIVE, IDEMPOTENT)))
-    if proposal.behavior == "action" and not of.sure and not proposal.asked:
-        return replace(proposal, kept=_select_hints(written, (DESTRUCTIVE, IDEMPOTENT)))
+        return replace(
+            proposal, kept_hints=_select_hints(written, (DESTRUCTIVE, IDEMPOTENT))
+        )
+    if proposal.behavior == "action" and not evidence.sure and not proposal.asked:
+        return replace(
+            proposal, kept_hints=_select_hints(written, (DESTRUCTIVE, IDEMPOTENT))
+        )
     relaxed = relaxed_hints(written, proposed)
     if not relaxed:
         return proposal
     texts = [f"{hint}={value}" for hint, value in relaxed.items()]
-    asked = f"its author wrote {' and '.join(texts)}, but {of.besides_hints}"
+    question = f"its author wrote {' and '.join(texts)}, but {evidence.besides_hints}"
     if proposal.behavior != "read":
-        if not of.sure or proposal.asked:  # nothing shows that its author is wrong
-            return replace(proposal, kept=relaxed)
-        return replace(proposal, kept=relaxed, asked=asked, others=(proposal.behavior,))
-    kept = _select_hints(written, (DESTRUCTIVE, IDEMPOTENT))
+        if (
+            not evidence.sure or proposal.asked
+        ):  # nothing shows that its author is wrong
+            return replace(proposal, kept_hints=relaxed)
+        return replace(
+            proposal, kept_hints=relaxed, asked=question, choices=(proposal.behavior,)
+        )
+    kept_hints = _select_hints(written, (DESTRUCTIVE, IDEMPOTENT))
     return replace(
         proposal,
         behavior="action",
-        kept=kept,
-        asked=proposal.asked or asked,
-        others=("action", proposal.behavior),
+        kept_hints=kept_hints,
+        asked=proposal.asked or question,
+        choices=("action", proposal.behavior),
         exceptions=(),
     )
 
@@ -128,29 +138,39 @@ def _select_hints(written: Mapping[str, bool], hints: Sequence[str]) -> dict[str
     return {hint: written[hint] for hint in hints if hint in written}
 
 
-def _weigh_evidence(of: Evidence) -> Proposal:
+def _weigh_evidence(evidence: Evidence) -> Proposal:
     """The behavior that the evidence of one tool says."""
-    if not of.by_name and of.chooses and (of.sure or of.weak or of.by_words != "read"):
-        unsure = of.by_words == "read" and not of.sure
-        why = f"its words say read, but {format_effect(of.weak[0])}" if unsure else ""
-        return _build_proposal(of, "action", why, "read")
-    if of.by_name == "read":
-        return _weigh_read_name(of)
-    if of.by_name in ("create", "ensure", "append"):
-        return _weigh_addition_name(of)
-    if of.by_name == "action":
-        return _weigh_action_name(of)
-    if of.by_name:
-        reads = of.by_words == "read" and not of.sure and not of.weak
-        why = f"{of.name_says}, its words and hints say read"
-        if reads and (of.hinted or "read" in of.tagged):
-            return _build_proposal(of, of.by_name, why, "read")
-        return _build_proposal(of, of.by_name)
-    return _weigh_without_verb(of)
+    if (
+        not evidence.by_name
+        and evidence.chooses
+        and (evidence.sure or evidence.weak or evidence.by_words != "read")
+    ):
+        unsure = evidence.by_words == "read" and not evidence.sure
+        question = (
+            f"its words say read, but {format_effect(evidence.weak[0])}"
+            if unsure
+            else ""
+        )
+        return _build_proposal(evidence, "action", question, "read")
+    if evidence.by_name == "read":
+        return _weigh_read_name(evidence)
+    if evidence.by_name in ("create", "ensure", "append"):
+        return _weigh_addition_name(evidence)
+    if evidence.by_name == "action":
+        return _weigh_action_name(evidence)
+    if evidence.by_name:
+        describes_read = (
+            evidence.by_words == "read" and not evidence.sure and not evidence.weak
+        )
+        question = f"{evidence.name_says}, its words and hints say read"
+        if describes_read and (evidence.hinted or "read" in evidence.tagged):
+            return _build_proposal(evidence, evidence.by_name, question, "read")
+        return _build_proposal(evidence, evidence.by_name)
+    return _weigh_without_verb(evidence)
 
 
 def _build_proposal(
-    of: Evidence, behavior: str, asked: str = "", *others: str
+    evidence: Evidence, behavior: str, question: str = "", *choices: str
 ) -> Proposal:
     """A behavior, or what is said in its place where its body stores in another way.
 
@@ -158,157 +178,201 @@ def _build_proposal(
         of: The evidence.
         behavior: What it comes to.
         asked: Why only a person can say; empty where the evidence agrees.
-        others: What else it may be.
+        choices: What else it may be.
     """
-    behavior = "update" if behavior == "put" and edits_a_part(of.tool) else behavior
-    stored = of.stored(behavior)
-    if stored != behavior and behavior == of.by_name and not asked:
-        asked = f"{of.name_says}, but {format_effect(of.stores[0])}"
-    elif stored != behavior and asked:
-        others = (*others, behavior)
+    behavior = (
+        "update" if behavior == "put" and edits_a_part(evidence.tool) else behavior
+    )
+    stored = evidence.resolve_stored_behavior(behavior)
+    if stored != behavior and behavior == evidence.by_name and not question:
+        question = f"{evidence.name_says}, but {format_effect(evidence.stores[0])}"
+    elif stored != behavior and question:
+        choices = (*choices, behavior)
     exceptions: tuple[dict[str, Any], ...] = ()
-    if stored == "delete" and any(effect.kind == "consume" for effect in of.sure):
+    kinds = {effect.kind for effect in evidence.sure}
+    if stored == "delete" and "consume" in kinds:
         exceptions = ({"hint": "idempotent", "value": False, "why": POPS},)
-    options = tuple(dict.fromkeys([stored, *others])) if asked else ()
-    return Proposal(of.tool, stored, of.texts, asked, options, exceptions)
-
-
-def _weigh_read_name(of: Evidence) -> Proposal:
-    """A name that reads, unless something else says that it writes."""
-    if clash := _find_write_clash(of):
-        why = f"{of.name_says}, but {of.besides_its_name}"
-        return _build_proposal(of, choose_cautious([clash]), why, "read")
-    doubted = [
-        e for e in of.weak if e.depth <= 1 and not (e.sends and of.word in QUERIES)
-    ]
-    if not of.reads and of.by_words != "read":
-        doubted = of.weak
-    if doubted and not of.hinted:
-        return _build_proposal(
-            of, "action", f"{of.name_says}, but {format_effect(doubted[0])}", "read"
-        )
-    if of.vague and not of.shown_reads and not of.hinted and not of.only_computes:
-        why = f"{of.word!r} may write, and its body does not show that it does not"
-        return _build_proposal(of, "action", why, "read")
-    return _build_proposal(of, "read")
-
-
-def _find_write_clash(of: Evidence) -> str:
-    """What a tool does whose name reads, where something else says that it writes; empty: nothing does."""
-    writes = of.by_words not in ("read", "")
-    if clash := of.written or (derive_behavior(of.weak) if writes else ""):
-        return clash
-    if of.against:
-        return "action"
-    if writes and not (of.hinted or "read" in of.tagged):
-        return of.by_words
-    tagged = "write" in of.tagged and "read" not in of.tagged
-    hinted = of.hinted is False and not of.reads and of.by_words != "read"
-    return "action" if tagged or hinted else ""
-
-
-def _weigh_addition_name(of: Evidence) -> Proposal:
-    """A name that adds, unless its body takes away or replaces."""
-    named, new = of.by_name, of.body.of("guarded", "fresh")
-    near = [e for e in of.sure if e.depth <= 1]
-    if deletes := [e for e in near if e.kind in ("delete", "consume")]:
-        why = f"{of.name_says}, but {format_effect(deletes[0])}"
-        return _build_proposal(of, "action", why, named, "put")
-    if named == "create" and of.upserts and not new:
-        why = f"{of.name_says}, its description says {of.upserts[0]!r}"
-        return _build_proposal(of, "put", why, named, "ensure")
-    kinds = {e.kind for e in near}
-    if of.again and kinds <= {"put", "append", "save"} and named != "ensure":
-        return _build_proposal(of, "append")
-    whole = [e for e in of.sure if e.depth <= 1 or WHOLE.search(e.text)]
-    inserts = new and of.only_inserts and named == "create"
-    if (
-        whole
-        and {e.kind for e in whole} <= {"put"}
-        and named != "ensure"
-        and not inserts
-    ):
-        why = f"{of.name_says}, but {format_effect(whole[0])}, which may replace"
-        return _build_proposal(of, "put", why, named, "ensure")
-    if (
-        of.word in REPLACES
-        and kinds & {"save", "put"}
-        and of.tool.hints.get("destructiveHint")
-    ):
-        return _build_proposal(of, "put")
-    return _build_proposal(
-        of, "append" if named == "create" and kinds == {"append"} else named
+    options = tuple(dict.fromkeys([stored, *choices])) if question else ()
+    return Proposal(
+        evidence.tool, stored, evidence.texts, question, options, exceptions
     )
 
 
-def _weigh_action_name(of: Evidence) -> Proposal:
-    """A name that says that something runs, which may only read."""
-    if not of.written and of.reads and not of.weak:
-        if of.by_words == "read" and (of.hinted or of.for_reads):
-            return _build_proposal(of, "read")
-        if of.by_words == "read" or of.hinted:
-            return _build_proposal(
-                of,
-                "action",
-                f"{of.name_says}, but {format_effect(of.reads[0])}",
-                "read",
-            )
-    if of.by_words == "read" and of.hinted and not of.written:
+def _weigh_read_name(evidence: Evidence) -> Proposal:
+    """A name that reads, unless something else says that it writes."""
+    if clash := _find_write_clash(evidence):
+        question = f"{evidence.name_says}, but {evidence.besides_its_name}"
+        return _build_proposal(evidence, choose_cautious([clash]), question, "read")
+    doubted: list[Effect] = []
+    for effect in evidence.weak:
+        is_query = effect.sends and evidence.word in QUERIES
+        if effect.depth <= 1 and not is_query:
+            doubted.append(effect)
+    if not evidence.reads and evidence.by_words != "read":
+        doubted = evidence.weak
+    if doubted and not evidence.hinted:
         return _build_proposal(
-            of, "action", "its name and its words say two things", "read"
-        )
-    if not of.sure and ("query" in of.tool.name or of.for_reads):
-        return _build_proposal(
-            of, "action", f"it may {of.word} what only reads", "read"
-        )
-    return _build_proposal(of, "action")
-
-
-def _weigh_without_verb(of: Evidence) -> Proposal:
-    """A name without a verb: its body and its words say what it does."""
-    told = of.by_words
-    if does := _derive_from_body(of):
-        if told == "read" and of.hinted is not False:
-            return _build_proposal(
-                of,
-                does,
-                f"{of.description_says}, but {format_effect(of.sure[0])}",
-                "read",
-            )
-        behavior = does if told in ("", "read") else told
-        return _build_proposal(
-            of, behavior if behavior == "create" else choose_cautious([behavior, does])
-        )
-    if told == "read" and not of.against and (of.reads or of.hinted or not of.weak):
-        return _build_proposal(of, "read")
-    pure = bool(of.reads) and not (of.sure or of.weak or of.against) and of.body.whole
-    if told == "read":
-        return _build_proposal(of, "action", "its words are all that says read", "read")
-    if told and pure and not of.describes_surely:
-        return _build_proposal(
-            of,
-            told,
-            f"its words say {of.described[0].word!r}, but {format_effect(of.reads[0])}",
+            evidence,
+            "action",
+            f"{evidence.name_says}, but {format_effect(doubted[0])}",
             "read",
         )
-    if told:
-        return _build_proposal(of, told)
+    if (
+        evidence.vague
+        and not evidence.shown_reads
+        and not evidence.hinted
+        and not evidence.only_computes
+    ):
+        question = (
+            f"{evidence.word!r} may write, and its body does not show that it does not"
+        )
+        return _build_proposal(evidence, "action", question, "read")
+    return _build_proposal(evidence, "read")
+
+
+def _find_write_clash(evidence: Evidence) -> str:
+    """What a tool does whose name reads, where something else says that it writes; empty: nothing does."""
+    describes_write = evidence.by_words not in ("read", "")
+    if clash := evidence.written or (
+        derive_behavior(evidence.weak) if describes_write else ""
+    ):
+        return clash
+    if evidence.against:
+        return "action"
+    if describes_write and not (evidence.hinted or "read" in evidence.tagged):
+        return evidence.by_words
+    tagged = "write" in evidence.tagged and "read" not in evidence.tagged
+    hinted = (
+        evidence.hinted is False and not evidence.reads and evidence.by_words != "read"
+    )
+    return "action" if tagged or hinted else ""
+
+
+def _weigh_addition_name(evidence: Evidence) -> Proposal:
+    """A name that adds, unless its body takes away or replaces."""
+    named, new = evidence.by_name, evidence.body.of("guarded", "fresh")
+    near = [effect for effect in evidence.sure if effect.depth <= 1]
+    for effect in near:
+        if effect.kind in ("delete", "consume"):
+            question = f"{evidence.name_says}, but {format_effect(effect)}"
+            return _build_proposal(evidence, "action", question, named, "put")
+    if named == "create" and evidence.upserts and not new:
+        question = f"{evidence.name_says}, its description says {evidence.upserts[0]!r}"
+        return _build_proposal(evidence, "put", question, named, "ensure")
+    kinds = {effect.kind for effect in near}
+    if evidence.again and kinds <= {"put", "append", "save"} and named != "ensure":
+        return _build_proposal(evidence, "append")
+    whole: list[Effect] = []
+    for effect in evidence.sure:
+        if effect.depth <= 1 or WHOLE.search(effect.text):
+            whole.append(effect)
+    whole_kinds = {effect.kind for effect in whole}
+    inserts = new and evidence.only_inserts and named == "create"
+    if whole_kinds == {"put"} and named != "ensure" and not inserts:
+        question = (
+            f"{evidence.name_says}, but {format_effect(whole[0])}, which may replace"
+        )
+        return _build_proposal(evidence, "put", question, named, "ensure")
+    if (
+        evidence.word in REPLACES
+        and kinds & {"save", "put"}
+        and evidence.tool.hints.get("destructiveHint")
+    ):
+        return _build_proposal(evidence, "put")
+    return _build_proposal(
+        evidence, "append" if named == "create" and kinds == {"append"} else named
+    )
+
+
+def _weigh_action_name(evidence: Evidence) -> Proposal:
+    """A name that says that something runs, which may only read."""
+    if not evidence.written and evidence.reads and not evidence.weak:
+        if evidence.by_words == "read" and (evidence.hinted or evidence.for_reads):
+            return _build_proposal(evidence, "read")
+        if evidence.by_words == "read" or evidence.hinted:
+            return _build_proposal(
+                evidence,
+                "action",
+                f"{evidence.name_says}, but {format_effect(evidence.reads[0])}",
+                "read",
+            )
+    if evidence.by_words == "read" and evidence.hinted and not evidence.written:
+        return _build_proposal(
+            evidence, "action", "its name and its words say two things", "read"
+        )
+    if not evidence.sure and ("query" in evidence.tool.name or evidence.for_reads):
+        return _build_proposal(
+            evidence, "action", f"it may {evidence.word} what only reads", "read"
+        )
+    return _build_proposal(evidence, "action")
+
+
+def _weigh_without_verb(evidence: Evidence) -> Proposal:
+    """A name without a verb: its body and its words say what it does."""
+    described_behavior = evidence.by_words
+    if body_behavior := _derive_from_body(evidence):
+        if described_behavior == "read" and evidence.hinted is not False:
+            return _build_proposal(
+                evidence,
+                body_behavior,
+                f"{evidence.description_says}, but {format_effect(evidence.sure[0])}",
+                "read",
+            )
+        behavior = (
+            body_behavior if described_behavior in ("", "read") else described_behavior
+        )
+        return _build_proposal(
+            evidence,
+            behavior
+            if behavior == "create"
+            else choose_cautious([behavior, body_behavior]),
+        )
+    if (
+        described_behavior == "read"
+        and not evidence.against
+        and (evidence.reads or evidence.hinted or not evidence.weak)
+    ):
+        return _build_proposal(evidence, "read")
+    pure = (
+        bool(evidence.reads)
+        and not (evidence.sure or evidence.weak or evidence.against)
+        and evidence.body.whole
+    )
+    if described_behavior == "read":
+        return _build_proposal(
+            evidence, "action", "its words are all that says read", "read"
+        )
+    if described_behavior and pure and not evidence.describes_surely:
+        return _build_proposal(
+            evidence,
+            described_behavior,
+            f"its words say {evidence.described[0].word!r}, but {format_effect(evidence.reads[0])}",
+            "read",
+        )
+    if described_behavior:
+        return _build_proposal(evidence, described_behavior)
     if pure:
-        return _build_proposal(of, "read")
-    if of.names_a_target and not of.weak:
-        return _build_proposal(of, "put")
-    if of.reads and not of.weak:
-        why = "only its body shows that it reads, and not that it keeps nothing"
+        return _build_proposal(evidence, "read")
+    if evidence.names_a_target and not evidence.weak:
+        return _build_proposal(evidence, "put")
+    if evidence.reads and not evidence.weak:
+        question = "only its body shows that it reads, and not that it keeps nothing"
     else:
-        why = "nothing in its name, its words or its body says what it does"
-    return _build_proposal(of, "action", why, "read")
+        question = "nothing in its name, its words or its body says what it does"
+    return _build_proposal(evidence, "action", question, "read")
 
 
-def _derive_from_body(of: Evidence) -> str:
+def _derive_from_body(evidence: Evidence) -> str:
     """The behavior that a body comes to; what it may do counts where no word says that it reads."""
-    hidden = all(e.depth and WHOLE.search(e.text) for e in of.sure)
-    if of.written == "put" and hidden and not of.body.of("sets", "guarded", "fresh"):
+    hidden = all(e.depth and WHOLE.search(e.text) for e in evidence.sure)
+    if (
+        evidence.written == "put"
+        and hidden
+        and not evidence.body.of("sets", "guarded", "fresh")
+    ):
         return (
             "action"  # a file is written as a whole; what has changed in it is not seen
         )
-    return of.written or (derive_behavior(of.weak) if of.by_words != "read" else "")
+    return evidence.written or (
+        derive_behavior(evidence.weak) if evidence.by_words != "read" else ""
+    )

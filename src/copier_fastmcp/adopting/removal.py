@@ -34,15 +34,15 @@ class Removal:
     Attributes:
         written: The author's files, without what was added to them.
         deleted: Files of ours.
-        left: What only a person can take out, a line each.
+        by_hand: What only the user can remove, a line each.
     """
 
     written: dict[Path, bytes] = field(default_factory=dict)
     deleted: list[Path] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    by_hand: list[str] = field(default_factory=list)
 
 
-def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
+def plan_removal(root: Path, answers: dict[str, Any]) -> Removal:
     """Plan the removal of an adoption.
 
     Args:
@@ -53,21 +53,20 @@ def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
         RefusedError: The server was not adopted.
         UnableError: The recorded version of the template cannot be reached.
     """
-    if not known.get("adopted"):
+    if not answers.get("adopted"):
         raise RefusedError(f"there is no adoption in {root.name}; nothing to remove")
     removal = Removal()
-    package = layout.policy_package(known["adopted"]["place"])
+    package = layout.policy_package(answers["adopted"]["place"])
     for module in Project(root).modules.values():
         text = _remove_policy(module, package)
         if text != module.text:
             removal.written[module.path] = _encode_edit(module, text)
     _plan_settings(root, removal)
-    with copier_process.render_project(known) as fresh:
-        names = {
-            path.relative_to(fresh).as_posix()
-            for path in fresh.rglob("*")
-            if path.is_file()
-        }
+    with copier_process.render_project(answers) as fresh:
+        names: set[str] = set()
+        for path in fresh.rglob("*"):
+            if path.is_file():
+                names.add(path.relative_to(fresh).as_posix())
     names |= {str(ANSWERS), str(LOCK), TABLE, todo.FILE}
     removal.deleted = [root / name for name in sorted(names) if (root / name).is_file()]
     for path in sorted((root / "tests/tools").glob("*.py")):
@@ -80,7 +79,7 @@ def plan_removal(root: Path, known: dict[str, Any]) -> Removal:
         ):
             removal.deleted.append(path)
         elif '"""Yours: ' in held[:12]:
-            removal.left.append(
+            removal.by_hand.append(
                 f"{path.relative_to(root).as_posix()}: yours since you filled it in"
             )
     return removal
@@ -100,14 +99,13 @@ def _remove_policy(module: Module, package: str) -> str:
                 if lines[decorator.lineno - 2].lstrip().startswith(REVIEW):
                     removed.add(decorator.lineno - 1)
         call = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(call, ast.Call) and ast.unparse(call.func) in {
-            f"{word}.govern" for word in words
-        }:
+        if isinstance(call, ast.Call) and _governs_server(call.func, words):
             removed |= set(range(call.lineno, (call.end_lineno or 0) + 1))
-    kept = [line for number, line in enumerate(lines, 1) if number not in removed]
-    text = "".join(kept)
-    if any(re.search(rf"\b{word}\.", text) for word in words):
-        return text  # its author uses it too, and keeps the import
+    remaining = [line for number, line in enumerate(lines, 1) if number not in removed]
+    text = "".join(remaining)
+    for word in words:
+        if re.search(rf"\b{word}\.", text):
+            return text  # its author uses it too, and keeps the import
     return _remove_import(module, text, package)
 
 
@@ -116,20 +114,25 @@ def _names_policy(function: ast.expr, words: set[str]) -> bool:
     return above in words and name in load_tables()["behaviors"]
 
 
+def _governs_server(function: ast.expr, words: set[str]) -> bool:
+    above, _, name = ast.unparse(function).rpartition(".")
+    return above in words and name == "govern"
+
+
 def _remove_import(module: Module, text: str, package: str) -> str:
     """A text without the import of the policy: the one that an adoption makes this text of."""
     above, _, name = package.rpartition(".")
-    wanted = f"from {above} import {name}" if above else f"import {name}"
+    import_line = f"from {above} import {name}" if above else f"import {name}"
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(lines):
         plain = line.rstrip("\r\n")
-        if plain == wanted or plain.startswith(f"{wanted} as "):
+        if plain == import_line or plain.startswith(f"{import_line} as "):
             plainest = "".join(lines[:number] + lines[number + 1 :])
             for before in range(BLANKS):
                 for after in range(BLANKS):
                     start, end = number - before, number + 1 + after
                     around = [*lines[start:number], *lines[number + 1 : end]]
-                    if start < 0 or any(one.strip() for one in around):
+                    if start < 0 or any(item.strip() for item in around):
                         continue
                     candidate = "".join(lines[:start] + lines[end:])
                     if _insert_import(module, candidate, plain) == text:
@@ -137,7 +140,7 @@ def _remove_import(module: Module, text: str, package: str) -> str:
             return plainest
         if above and plain.startswith(f"from {above} import ") and name in plain:
             head, _, listed = plain.partition(" import ")
-            names = [one for one in listed.split(", ") if one != name]
+            names = [item for item in listed.split(", ") if item != name]
             if len(names) < len(listed.split(", ")):
                 ending = line[len(plain) :]
                 joined = f"{head} import {', '.join(names)}{ending}"
@@ -177,7 +180,7 @@ def _plan_settings(root: Path, removal: Removal) -> None:
         before = git(root, "cat-file", "blob", f"{added[-1]}^:{name}")
         after = git(root, "cat-file", "blob", f"{added[-1]}:{name}")
     except UnableError:
-        removal.left.append(
+        removal.by_hand.append(
             "pyproject.toml: take out the dependencies that adopt added"
         )
         return
@@ -188,7 +191,7 @@ def _plan_settings(root: Path, removal: Removal) -> None:
         return
     merged = _merge(held, after, before)
     if merged is None:
-        removal.left.append(
+        removal.by_hand.append(
             "pyproject.toml: it was edited since; take out what adopt added"
         )
     else:

@@ -47,12 +47,20 @@ def write_probe(proposal: Proposal) -> str:
     arguments: dict[str, Any] = {}
     for name, annotation in list_caller_parameters(proposal.tool.function):
         text = ast.unparse(annotation) if annotation else "str"
-        kind = next((one for one in SAMPLES if re.search(rf"\b{one}\b", text)), None)
+        kind = _find_sample_type(text)
         if choice := CHOICE.search(text):
             arguments[name] = ast.literal_eval(choice[1])
         elif kind:
             arguments[name] = SAMPLES[kind]
     return PROBE.format(name=proposal.tool.name, arguments=arguments)
+
+
+def _find_sample_type(annotation: str) -> str:
+    """The first type of `SAMPLES` that an annotation names; empty: none."""
+    for type_name in SAMPLES:
+        if re.search(rf"\b{type_name}\b", annotation):
+            return type_name
+    return ""
 
 
 def explain_unusable_name(proposal: Proposal) -> str:

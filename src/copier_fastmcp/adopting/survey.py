@@ -1,7 +1,7 @@
-"""What `adopt` and `annotate` begin with: a server's tools, a behavior for each, and what to ask."""
+"""Survey a server for `adopt` and `annotate`: its tools, a behavior for each, and the questions."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ NONE = "no tool was found: no @mcp.tool, mcp.tool(...), add_tool or Tool.from_fu
 
 @dataclass(frozen=True)
 class Survey:
-    """A server as its source shows it; `unread` are tools that only the running server lists."""
+    """The tools of a server as its source shows them; only the running server lists `unread` tools."""
 
     project: Project
     frameworks: set[str]
@@ -33,70 +33,64 @@ class Survey:
     mounted: set[str]
     unread: tuple[str, ...] = ()
 
-    def place(self, found: SourceTool) -> str:
-        """The file of a tool's function, seen from the folder of the server."""
-        path = (found.home or found.module).path
+    def locate_tool(self, tool: SourceTool) -> str:
+        """The file of a tool's function, relative to the folder of the server."""
+        path = (tool.home or tool.module).path
         return path.relative_to(self.project.root).as_posix()
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each tool, in the order of the files."""
+        rows: list[dict[str, Any]] = []
+        for proposal in self.proposals:
+            row = self._build_row(proposal.tool.name, proposal.tool, None)
+            row["behavior"] = proposal.behavior
+            row["evidence"] = list(proposal.evidence)
+            row["asked"] = bool(proposal.asked)
+            rows.append(row)
+        for tool in self.left:
+            rows.append(self._build_row(tool.name, tool, tool.reason))
+        for name in self.unread:
+            rows.append(self._build_row(name, None, UNREAD))
+        return rows
 
-        def row(
-            name: str, found: SourceTool | None, reason: str | None
-        ) -> dict[str, Any]:
-            return {
-                "tool": name,
-                "file": self.place(found) if found else None,
-                "line": found.line if found else None,
-                "behavior": None,
-                "evidence": [],
-                "asked": False,
-                "not_adoptable": reason,
-            }
+    def _build_row(
+        self, name: str, tool: SourceTool | None, reason: str | None
+    ) -> dict[str, Any]:
+        return {
+            "tool": name,
+            "file": self.locate_tool(tool) if tool else None,
+            "line": tool.line if tool else None,
+            "behavior": None,
+            "evidence": [],
+            "asked": False,
+            "not_adoptable": reason,
+        }
 
-        made = [
-            row(each.tool.name, each.tool, None)
-            | {
-                "behavior": each.behavior,
-                "evidence": list(each.evidence),
-                "asked": bool(each.asked),
-            }
-            for each in self.proposals
-        ]
-        left = [row(one.name, one, one.reason) for one in self.left]
-        return [*made, *left, *(row(name, None, UNREAD) for name in self.unread)]
-
-    def show(self) -> None:
+    def print_survey(self) -> None:
         """Print the table for people."""
-        cells = [
-            [
-                each.tool.name,
-                each.behavior + ("?" if each.asked else ""),
-                f"{self.place(each.tool)}:{each.tool.line}",
-                each.asked or "; ".join(each.evidence[:3]),
-            ]
-            for each in self.proposals
-        ]
-        cells += [
-            [
-                one.name,
-                "-",
-                f"{self.place(one)}:{one.line}",
-                f"not adoptable: {one.reason}",
-            ]
-            for one in self.left
-        ]
-        cells += [[name, "-", "-", f"not adoptable: {UNREAD}"] for name in self.unread]
+        cells: list[list[str]] = []
+        for proposal in self.proposals:
+            place = f"{self.locate_tool(proposal.tool)}:{proposal.tool.line}"
+            behavior = proposal.behavior + ("?" if proposal.asked else "")
+            reason = proposal.asked or "; ".join(proposal.evidence[:3])
+            cells.append([proposal.tool.name, behavior, place, reason])
+        for tool in self.left:
+            place = f"{self.locate_tool(tool)}:{tool.line}"
+            cells.append([tool.name, "-", place, f"not adoptable: {tool.reason}"])
+        for name in self.unread:
+            cells.append([name, "-", "-", f"not adoptable: {UNREAD}"])
         print_table(["Tool", "Behavior", "Where", "Evidence"], cells)
-        asked = sum(bool(each.asked) for each in self.proposals)
-        counts = f"{format_count(len(self.proposals), 'tool')}, {format_count(asked, 'question')}"
-        left = self.reasons()
-        print(f"{counts}, {len(left)} not adoptable" if left else counts)
+        questions = sum(bool(proposal.asked) for proposal in self.proposals)
+        counts = f"{format_count(len(self.proposals), 'tool')}, {format_count(questions, 'question')}"
+        reasons = self.list_reasons()
+        print(f"{counts}, {len(reasons)} not adoptable" if reasons else counts)
 
-    def reasons(self) -> list[tuple[str, str]]:
-        """The tools that cannot be adopted, each with its reason."""
-        left = [(one.name, one.reason) for one in self.left]
-        return [*left, *((name, UNREAD) for name in self.unread)]
+    def list_reasons(self) -> list[tuple[str, str]]:
+        """List the tools that cannot be adopted, each with its reason."""
+        reasons = [(tool.name, tool.reason) for tool in self.left]
+        for name in self.unread:
+            reasons.append((name, UNREAD))
+        return reasons
 
 
 def survey_server(folder: Path, *, low_level: bool = False) -> Survey:
@@ -116,93 +110,101 @@ def survey_server(folder: Path, *, low_level: bool = False) -> Survey:
         )
     project = Project(folder.resolve())
     finder = ToolDiscovery(project)
-    found = finder.tools()
-    if not found:
+    tools = finder.find_tools()
+    if not tools:
         raise RefusedError(f"{folder}: {NONE}")
-    able = [
-        one
-        for one in found
-        if not one.reason or (low_level and one.low_level and one.exact)
-    ]
-    left = [one for one in found if one not in able]
+    adoptable: list[SourceTool] = []
+    unadoptable: list[SourceTool] = []
+    for tool in tools:
+        is_proposed = low_level and tool.low_level and tool.exact
+        if not tool.reason or is_proposed:
+            adoptable.append(tool)
+        else:
+            unadoptable.append(tool)
     return Survey(
         project,
         list_frameworks(project),
-        propose_behaviors(project, able),
-        left,
+        propose_behaviors(project, adoptable),
+        unadoptable,
         finder.mounted,
     )
 
 
-def answer_questions(seen: Survey, *, unattended: bool) -> list[Proposal]:
-    """The proposals, with what a person answered where the signals clash.
+def answer_questions(survey: Survey, *, unattended: bool) -> list[Proposal]:
+    """Ask the user about contradicting signals, and return the decided proposals.
 
     Raises:
-        KeyboardInterrupt: They left.
+        KeyboardInterrupt: The user left.
     """
-    asked = [each for each in seen.proposals if each.asked]
-    if unattended or not asked:
-        return seen.proposals
+    questions = [proposal for proposal in survey.proposals if proposal.asked]
+    if unattended or not questions:
+        return survey.proposals
     from ..terminal.prompts import run_steps
 
-    chosen: dict[int, str] = {}
+    decisions: dict[int, str] = {}
 
-    def ask(each: Proposal) -> None:
-        chosen[id(each)] = _ask(seen, each)
+    def ask(question: Proposal) -> None:
+        decisions[id(question)] = _ask_behavior(survey, question)
 
     try:
-        run_steps([partial(ask, each) for each in asked])
+        run_steps([partial(ask, question) for question in questions])
     except BackError as error:
         raise KeyboardInterrupt from error
-
-    def settled(each: Proposal) -> Proposal:
-        said = chosen.get(id(each))
-        if said is None:
-            return each
-        kept = each.exceptions if said == each.behavior else ()
-        return replace(each, behavior=said, asked="", exceptions=kept, kept={})
-
-    return [settled(each) for each in seen.proposals]
+    return [_apply_decision(proposal, decisions) for proposal in survey.proposals]
 
 
-def _ask(seen: Survey, proposal: Proposal) -> str:
+def _apply_decision(proposal: Proposal, decisions: Mapping[int, str]) -> Proposal:
+    """Return a proposal with the behavior that the user chose for it, if any."""
+    behavior = decisions.get(id(proposal))
+    if behavior is None:
+        return proposal
+    exceptions = proposal.exceptions if behavior == proposal.behavior else ()
+    return replace(
+        proposal, behavior=behavior, asked="", exceptions=exceptions, kept_hints={}
+    )
+
+
+def _ask_behavior(survey: Survey, proposal: Proposal) -> str:
     from ..terminal import prompts
 
-    known = {row[0]: row for row in list_meanings()}
-    order = dict.fromkeys((*proposal.others, *known))
-    where = f"{seen.place(proposal.tool)}:{proposal.tool.line}"
+    meanings = {row[0]: row for row in list_meanings()}
+    order = dict.fromkeys((*proposal.choices, *meanings))
+    place = f"{survey.locate_tool(proposal.tool)}:{proposal.tool.line}"
     name = proposal.tool.name
-    prompts.print_line(f"{name} ({where}): {proposal.asked}", "")
+    prompts.print_line(f"{name} ({place}): {proposal.asked}", "")
     return str(
-        prompts.ask_choice(f"What does {name} do?", [known[one] for one in order])
+        prompts.ask_choice(
+            f"What does {name} do?", [meanings[behavior] for behavior in order]
+        )
     )
 
 
 def print_remaining_work(
-    seen: Survey, chosen: list[Proposal], by_hand: Iterable[tuple[str, str]]
+    survey: Survey, chosen: list[Proposal], by_hand: Iterable[tuple[str, str]]
 ) -> None:
-    """Say what needs a person: on stderr, a line for each tool."""
-    for each in chosen:
-        if each.asked:
-            where = f"{seen.place(each.tool)}:{each.tool.line}"
-            line = f"review {each.tool.name} ({where}), taken for {each.behavior}: {each.asked}"
+    """Print what is left to the user: on stderr, a line for each tool."""
+    for proposal in chosen:
+        if proposal.asked:
+            place = f"{survey.locate_tool(proposal.tool)}:{proposal.tool.line}"
+            line = f"review {proposal.tool.name} ({place}), taken for {proposal.behavior}: {proposal.asked}"
             print(line, file=sys.stderr)
-    kept = [
-        f"{each.tool.name} ({', '.join(relaxed)})"
-        for each in chosen
-        if not each.asked and (relaxed := _relaxed_but_kept(each))
-    ]
-    if kept:
-        print(f"kept as their authors wrote them: {'; '.join(kept)}", file=sys.stderr)
-    for name, why in by_hand:
-        print(f"by hand {name}: {why}", file=sys.stderr)
+    kept_tools: list[str] = []
+    for proposal in chosen:
+        kept_hints = _list_kept_hints(proposal)
+        if kept_hints and not proposal.asked:
+            kept_tools.append(f"{proposal.tool.name} ({', '.join(kept_hints)})")
+    if kept_tools:
+        print(
+            f"kept as their authors wrote them: {'; '.join(kept_tools)}",
+            file=sys.stderr,
+        )
+    for name, reason in by_hand:
+        print(f"by hand {name}: {reason}", file=sys.stderr)
 
 
-def _relaxed_but_kept(proposal: Proposal) -> list[str]:
+def _list_kept_hints(proposal: Proposal) -> list[str]:
     """The hints that the behavior alone would relax, and that stay as their author wrote them."""
     name, behavior = proposal.tool.name, proposal.behavior
     proposed = behavior_hints(name, behavior, proposal.exceptions)
-    return [
-        f"{hint}={value}"
-        for hint, value in relaxed_hints(proposal.kept, proposed).items()
-    ]
+    relaxed = relaxed_hints(proposal.kept_hints, proposed)
+    return [f"{hint}={value}" for hint, value in relaxed.items()]

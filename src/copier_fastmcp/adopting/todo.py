@@ -1,4 +1,4 @@
-"""What is left to do after an adoption, in phases: the tools whose mistakes cost most come first."""
+"""The work after an adoption, in phases: tools with the most costly mistakes come first."""
 
 from collections.abc import Iterable
 
@@ -54,19 +54,23 @@ PHASES: tuple[Phase, ...] = (
 )
 
 
-def list_phases(seen: Survey, chosen: Iterable[Proposal]) -> str:
+def list_phases(survey: Survey, chosen: Iterable[Proposal]) -> str:
     """A table in Markdown: a row for each phase that has tools."""
-    asked = [each for each in chosen if each.asked]
-    sure = [each for each in chosen if not each.asked]
-    groups = [
-        [_name(each) for each in asked],
-        [f"`{name}` ({reason})" for name, reason in seen.reasons()],
-        [_name(each) for each in sure if each.behavior in GATED],
-        [_name(each) for each in sure if each.behavior not in (*GATED, "read")],
-        [_name(each) for each in sure if each.behavior == "read"],
-    ]
+    questions: list[str] = []
+    undeclared: list[str] = []
+    gated: list[str] = []
+    ungated: list[str] = []
+    read_only: list[str] = []
+    for proposal in chosen:
+        group = ungated
+        if proposal.asked:
+            group = questions
+        elif proposal.behavior in GATED:
+            group = gated
+        elif proposal.behavior == "read":
+            group = read_only
+        group.append(f"`{proposal.tool.name}`")
+    for name, reason in survey.list_reasons():
+        undeclared.append(f"`{name}` ({reason})")
+    groups = [questions, undeclared, gated, ungated, read_only]
     return format_checklist(TITLE, PHASES, groups)
-
-
-def _name(proposal: Proposal) -> str:
-    return f"`{proposal.tool.name}`"

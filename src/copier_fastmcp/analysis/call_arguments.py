@@ -1,10 +1,18 @@
-"""What the arguments of a call say: how it opens a file, which method it sends, what it runs."""
+"""The arguments of a call: the mode of a file, the HTTP method, the statement that it runs."""
 
 import ast
 import re
 from collections.abc import Iterator
 
-from ..sources.modules import FUNCTIONS, Function
+from ..sources.modules import (
+    FUNCTIONS,
+    Function,
+    has_spread_keywords,
+    index_keywords,
+    list_calls,
+    list_keyword_values,
+    list_parameter_names,
+)
 from .scopes import Scope
 from .vocabulary import load_vocabulary
 
@@ -29,13 +37,13 @@ METHOD = re.compile("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
 def find_dispatched_method(
     function: ast.AST, call: ast.Call
 ) -> list[tuple[str, bool, str]] | None:
-    """What a call of a helper sends that can send anything, as request(url, method="DELETE"); None: it is not such a helper."""
-    calls = [n.func for n in ast.walk(function) if isinstance(n, ast.Call)]
-    sent = {f.attr for f in calls if isinstance(f, ast.Attribute)} & {
-        *load_vocabulary()["http"],
-        "post",
-    }
-    if not isinstance(function, FUNCTIONS) or len(sent) < 3:
+    """The methods that a call of a general helper sends, as request(url, method="DELETE"); None for any other function."""
+    methods = {*load_vocabulary()["http"], "post"}
+    sent: set[str] = set()
+    for inner_call in list_calls(function):
+        if isinstance(inner_call.func, ast.Attribute):
+            sent.add(inner_call.func.attr)
+    if not isinstance(function, FUNCTIONS) or len(sent & methods) < 3:
         return None
     return find_sent_methods(function, call)
 
@@ -43,29 +51,35 @@ def find_dispatched_method(
 def find_sent_methods(
     function: Function, call: ast.Call
 ) -> list[tuple[str, bool, str]]:
-    """What a helper sends that is told the method, as request("DELETE", url), or that has a usual one."""
-    arguments = [*function.args.posonlyargs, *function.args.args]
-    defaults = [
-        *zip(reversed(arguments), reversed(function.args.defaults), strict=False)
-    ]
-    defaults += [
-        (a, d)
-        for a, d in zip(
-            function.args.kwonlyargs, function.args.kw_defaults, strict=True
-        )
-        if d
-    ]
-    if not METHODS & {each.arg for each in (*arguments, *function.args.kwonlyargs)}:
+    """The method that a helper sends: its argument, as request("DELETE", url), or its default."""
+    if not METHODS & list_parameter_names(function):
         return []
-    usual = next((d for a, d in defaults if a.arg in METHODS), None)
-    verb = find_http_method(call) or str(getattr(usual, "value", "")).lower()
+    default_method = _find_default_method(function)
+    verb = find_http_method(call) or str(getattr(default_method, "value", "")).lower()
     kind = load_vocabulary()["http"].get(verb)
     return [(kind, True, f"it sends {verb.upper()}")] if kind else []
 
 
+def _find_default_method(function: Function) -> ast.expr | None:
+    """The default of the parameter that names the HTTP method."""
+    signature = function.args
+    arguments = [*signature.posonlyargs, *signature.args]
+    for argument, default in zip(
+        reversed(arguments), reversed(signature.defaults), strict=False
+    ):
+        if argument.arg in METHODS:
+            return default
+    for argument, keyword_default in zip(
+        signature.kwonlyargs, signature.kw_defaults, strict=True
+    ):
+        if keyword_default is not None and argument.arg in METHODS:
+            return keyword_default
+    return None
+
+
 def find_open_mode(call: ast.Call) -> str:
-    """How a call opens a file, where that is to write."""
-    values = [*call.args, *(w.value for w in call.keywords if w.arg == "mode")]
+    """The mode in which a call opens a file to write; empty if it only reads."""
+    values = [*call.args, *list_keyword_values(call, "mode")]
     for value in values:
         if (
             isinstance(value, ast.Constant)
@@ -73,13 +87,15 @@ def find_open_mode(call: ast.Call) -> str:
             and re.fullmatch("[rwaxbt+]{1,4}", value.value)
             and re.search("[wax+]", value.value)
         ):
-            return next((one for one in "ax" if one in value.value), "w")
+            if "a" in value.value:
+                return "a"
+            return "x" if "x" in value.value else "w"
     return ""
 
 
 def find_http_method(call: ast.Call, scope: Scope | None = None) -> str:
     """The HTTP method that a call names, as in request("DELETE", ...)."""
-    values = [*call.args[:2], *(w.value for w in call.keywords if w.arg in METHODS)]
+    values = [*call.args[:2], *list_keyword_values(call, *METHODS)]
     for value in values:
         held = (
             scope.assigned.get(value.id)
@@ -93,13 +109,16 @@ def find_http_method(call: ast.Call, scope: Scope | None = None) -> str:
 
 
 def find_passed_parameter(
-    call: ast.Call, name: str, scope: Scope, said: frozenset[str]
+    call: ast.Call, name: str, scope: Scope, literal_parameters: frozenset[str]
 ) -> str:
-    """The parameter of a tool that a call runs as it is; `said` has those that the caller has written out."""
-    known = FETCHES if name.startswith(("fetch", "read")) else PARAMETERS
+    """The parameter of a tool that a call runs as it is; `literal_parameters` has those that the caller has written out."""
+    statement_names = FETCHES if name.startswith(("fetch", "read")) else PARAMETERS
     for value in call.args[:1]:
         for held in _list_bare_parameters(value, scope):
-            if held in scope.parameters - said and held.lower() in known:
+            if (
+                held in scope.parameters - literal_parameters
+                and held.lower() in statement_names
+            ):
                 return held
     return ""
 
@@ -107,7 +126,7 @@ def find_passed_parameter(
 def _list_bare_parameters(
     value: ast.expr, scope: Scope, depth: int = 3
 ) -> Iterator[str]:
-    """The names that a text is, and not only has a part of."""
+    """The names whose whole value is passed, not just as part of a text."""
     if isinstance(value, ast.Name):
         yield value.id
         if depth and value.id in scope.assigned:
@@ -118,15 +137,23 @@ def _list_bare_parameters(
             if isinstance(value.func, ast.Attribute)
             else ast.unparse(value.func)
         )
-        of = [value.func.value] if isinstance(value.func, ast.Attribute) else []
-        for one in (*value.args[:1], *of) if name in WRAPS else ():
-            yield from _list_bare_parameters(one, scope, depth - 1)
+        receivers = [value.func.value] if isinstance(value.func, ast.Attribute) else []
+        for operand in (*value.args[:1], *receivers) if name in WRAPS else ():
+            yield from _list_bare_parameters(operand, scope, depth - 1)
     elif isinstance(value, ast.JoinedStr) and depth:
-        fixed = (str(v.value) for v in value.values if isinstance(v, ast.Constant))
-        if not "".join(fixed).strip():
-            for part in value.values:
-                if isinstance(part, ast.FormattedValue):
-                    yield from _list_bare_parameters(part.value, scope, depth - 1)
+        has_fixed_text = bool(_join_fixed_text(value).strip())
+        for part in value.values:
+            if isinstance(part, ast.FormattedValue) and not has_fixed_text:
+                yield from _list_bare_parameters(part.value, scope, depth - 1)
+
+
+def _join_fixed_text(text: ast.JoinedStr) -> str:
+    """The constant parts of an f-string."""
+    fixed = ""
+    for part in text.values:
+        if isinstance(part, ast.Constant):
+            fixed += str(part.value)
+    return fixed
 
 
 def list_passed_texts(call: ast.Call, scope: Scope) -> Iterator[str]:
@@ -147,7 +174,7 @@ def list_passed_texts(call: ast.Call, scope: Scope) -> Iterator[str]:
 
 
 def find_argument(function: Function, call: ast.Call, name: str) -> ast.expr | None:
-    """What a call gives for a parameter of a function; None where it gives nothing that is seen."""
+    """The value that a call passes for a parameter; None where its source does not show one."""
     arguments = [*function.args.posonlyargs, *function.args.args]
     if arguments and arguments[0].arg in ("self", "cls"):
         arguments = arguments[1:]
@@ -156,34 +183,38 @@ def find_argument(function: Function, call: ast.Call, name: str) -> ast.expr | N
             return None
         if argument.arg == name:
             return value
-    return next((word.value for word in call.keywords if word.arg == name), None)
+    return index_keywords(call).get(name)
 
 
-def list_written_out(
-    function: Function, call: ast.Call, scope: Scope, said: frozenset[str]
+def list_literal_parameters(
+    function: Function, call: ast.Call, scope: Scope, literal_parameters: frozenset[str]
 ) -> frozenset[str]:
-    """The parameters of a function for which a call gives a text that its source shows."""
+    """The parameters of a function for which a call passes a text that its source shows."""
     arguments = [*function.args.posonlyargs, *function.args.args]
     if arguments and arguments[0].arg in ("self", "cls"):
         arguments = arguments[1:]
-    given: dict[str, ast.expr] = {}
+    passed: dict[str, ast.expr] = {}
     for argument, value in zip(arguments, call.args, strict=False):
         if isinstance(value, ast.Starred):
             return frozenset()
-        given[argument.arg] = value
-    given |= {word.arg: word.value for word in call.keywords if word.arg}
-    every = {one.arg for one in (*arguments, *function.args.kwonlyargs)}
-    if any(word.arg is None for word in call.keywords):
-        every = set(given)
-    return frozenset(
-        name
-        for name in every
-        if name not in given or not _is_open_ended(given[name], scope, said)
-    )
+        passed[argument.arg] = value
+    passed |= index_keywords(call)
+    names = {argument.arg for argument in (*arguments, *function.args.kwonlyargs)}
+    if has_spread_keywords(call):
+        names = set(passed)
+    literals: set[str] = set()
+    for name in names:
+        argument_value = passed.get(name)
+        if argument_value is None or not _is_open_ended(
+            argument_value, scope, literal_parameters
+        ):
+            literals.add(name)
+    return frozenset(literals)
 
 
-def _is_open_ended(value: ast.expr, scope: Scope, said: frozenset[str]) -> bool:
-    """Whether a value may be a text of whoever calls the tool."""
-    return any(
-        name in scope.parameters - said for name in _list_bare_parameters(value, scope)
-    )
+def _is_open_ended(
+    value: ast.expr, scope: Scope, literal_parameters: frozenset[str]
+) -> bool:
+    """Whether a value may be a text of the tool's caller."""
+    open_parameters = scope.parameters - literal_parameters
+    return not open_parameters.isdisjoint(_list_bare_parameters(value, scope))

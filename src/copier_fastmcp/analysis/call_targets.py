@@ -3,7 +3,14 @@
 import ast
 from collections.abc import Iterator
 
-from ..sources.modules import FUNCTIONS, Module, Project, list_parameters
+from ..sources.modules import (
+    FUNCTIONS,
+    Module,
+    Project,
+    list_calls,
+    list_parameter_names,
+    list_passed_values,
+)
 from .scopes import Scope, root_name
 from .vocabulary import load_calls
 
@@ -37,7 +44,7 @@ def resolve_call(
     """The calls that a call comes to: itself, and those of functions that it holds or hands on."""
     for function in _resolve_function(project, module, call.func, scope):
         if isinstance(function, ast.Lambda):
-            yield from (n for n in ast.walk(function.body) if isinstance(n, ast.Call))
+            yield from list_calls(function.body)
         else:
             yield (
                 call
@@ -48,15 +55,19 @@ def resolve_call(
         return
     runs = isinstance(call.func, ast.Attribute) and call.func.attr in RUNNERS
     runs = runs or (isinstance(call.func, ast.Name) and call.func.id in RUNNERS)
-    handing = project.resolve(module, call.func)
-    runs = runs or (handing is not None and _calls_parameter(handing.node))
-    for given in (*call.args, *(word.value for word in call.keywords)):
-        if isinstance(given, ast.Name | ast.Attribute):
-            place = project.resolve(module, given)
-            own = place is not None and isinstance(place.node, FUNCTIONS)
-            known = project.dotted(module, given) in load_calls("functions")
-            if own or known or (runs and isinstance(given, ast.Attribute)):
-                yield _replace_function(module, call, given)
+    handler = project.resolve(module, call.func)
+    runs = runs or (handler is not None and _calls_parameter(handler.node))
+    for argument in list_passed_values(call):
+        if isinstance(argument, ast.Name | ast.Attribute):
+            place = project.resolve(module, argument)
+            is_own_function = place is not None and isinstance(place.node, FUNCTIONS)
+            is_known_call = project.dotted(module, argument) in load_calls("functions")
+            if (
+                is_own_function
+                or is_known_call
+                or (runs and isinstance(argument, ast.Attribute))
+            ):
+                yield _replace_function(module, call, argument)
 
 
 def describe_dynamic_call(
@@ -127,11 +138,13 @@ def _find_table(
         table = scope.assigned.get(held.id)
     if isinstance(table, ast.Subscript):  # a table of tables
         inner = _find_table(project, module, table.value, scope)
-        return [
-            one for each in inner if isinstance(each, ast.Dict) for one in each.values
-        ]
+        values: list[ast.expr] = []
+        for row in inner:
+            if isinstance(row, ast.Dict):
+                values += row.values
+        return values
     if isinstance(table, ast.Dict):
-        return [one for one in table.values if not isinstance(one, ast.Constant)]
+        return [value for value in table.values if not isinstance(value, ast.Constant)]
     return [*table.elts] if isinstance(table, ast.List | ast.Tuple) else []
 
 
@@ -148,9 +161,11 @@ def _calls_parameter(node: ast.AST) -> bool:
     """Whether a function calls what it is given."""
     if not isinstance(node, FUNCTIONS):
         return False
-    names = {argument.arg for argument in list_parameters(node)}
-    called = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
-    return any(isinstance(one, ast.Name) and one.id in names for one in called)
+    names = list_parameter_names(node)
+    for call in list_calls(node):
+        if isinstance(call.func, ast.Name) and call.func.id in names:
+            return True
+    return False
 
 
 def _find_getattr(module: Module, call: ast.Call) -> ast.Attribute | None:
@@ -160,14 +175,14 @@ def _find_getattr(module: Module, call: ast.Call) -> ast.Attribute | None:
     held, name = call.args[:2]
     if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
         return None
-    made = ast.copy_location(ast.Attribute(held, name.value, ast.Load()), call)
-    module.parents[made] = call
-    return made
+    attribute = ast.copy_location(ast.Attribute(held, name.value, ast.Load()), call)
+    module.parents[attribute] = call
+    return attribute
 
 
 def _replace_function(module: Module, call: ast.Call, function: ast.expr) -> ast.Call:
     """The same arguments for another function."""
-    given = [one for one in call.args if one is not function]
-    made = ast.copy_location(ast.Call(function, given, call.keywords), call)
-    module.parents[made] = module.parents.get(call, call)
-    return made
+    arguments = [argument for argument in call.args if argument is not function]
+    replacement = ast.copy_location(ast.Call(function, arguments, call.keywords), call)
+    module.parents[replacement] = module.parents.get(call, call)
+    return replacement

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from ..auditing.verbs import parse_name, split_name
-from ..sources.modules import Module, Project
+from ..sources.modules import Module, Project, list_keyword_values, list_names
 from .call_arguments import find_http_method, find_open_mode, find_passed_parameter
 from .scopes import Scope, is_temporary, root_name, shorten_expression
 from .statements import RUN
@@ -21,7 +21,7 @@ KINDS = {
     "remove": "delete",
 }
 HTTP_METHODS = {"get", "head", "options", "post", "put", "patch", "delete"}
-Said = tuple[str, bool, str]
+CallEffect = tuple[str, bool, str]
 # Objects that stand for what is stored elsewhere.
 STORED = re.compile(
     r"\.(?:objects|filter|filter_by|where|query|document|doc|collection|table|ref|reference|child|worksheet)\b"
@@ -98,8 +98,12 @@ MAKES |= {
 
 
 def find_external_effects(
-    project: Project, module: Module, call: ast.Call, scope: Scope, said: frozenset[str]
-) -> Iterator[Said]:
+    project: Project,
+    module: Module,
+    call: ast.Call,
+    scope: Scope,
+    literal_parameters: frozenset[str],
+) -> Iterator[CallEffect]:
     """What a call does: a kind, whether that is sure, and words for it."""
     dotted = project.dotted(module, call.func)
     text = f"it calls {shorten_expression(call.func)}()"
@@ -121,14 +125,14 @@ def find_external_effects(
         return
     name = dotted.rpartition(".")[2]
     if name in ("urlopen", "Request") and (
-        len(call.args) > 1 or any(word.arg == "data" for word in call.keywords)
+        len(call.args) > 1 or list_keyword_values(call, "data")
     ):
         yield "create", False, "it sends POST"
     if dotted.split(".")[0] in HARMLESS & {*module.imports.values()}:
         return
     if isinstance(call.func, ast.Attribute):
         yield from _classify_method(
-            call, call.func, scope, said, text, temporary=temporary
+            call, call.func, scope, literal_parameters, text, temporary=temporary
         )
     elif kind := load_vocabulary()["http"].get(verb := find_http_method(call, scope)):
         yield kind, True, f"it sends {verb.upper()}"
@@ -138,7 +142,7 @@ def find_external_effects(
 
 def _classify_function(
     module: Module, name: str, scope: Scope, text: str
-) -> Iterator[Said]:
+) -> Iterator[CallEffect]:
     """What a function of another package says by its verb."""
     target = module.imports.get(name)
     local = name in scope.assigned or name in scope.parameters or name in module.top
@@ -156,25 +160,20 @@ def _classify_function(
     makes = MAKES | load_words("plumbing")
     if name[:1].isupper() and (not parts or parts[-1] not in ASKS):
         return
-    spoken = parse_name("_".join(parts))
-    if (
-        len(parts) > 1
-        and spoken
-        and spoken[0].kind != "read"
-        and parts[-1] not in makes
-    ):
-        yield KINDS.get(spoken[0].kind, "action"), False, text
+    verbs = parse_name("_".join(parts))
+    if len(parts) > 1 and verbs and verbs[0].kind != "read" and parts[-1] not in makes:
+        yield KINDS.get(verbs[0].kind, "action"), False, text
 
 
 def _classify_method(
     call: ast.Call,
     function: ast.Attribute,
     scope: Scope,
-    said: frozenset[str],
+    literal_parameters: frozenset[str],
     text: str,
     *,
     temporary: bool,
-) -> Iterator[Said]:
+) -> Iterator[CallEffect]:
     name, held = function.attr, function.value
     origin = root_name(held)
     if origin in ("logger", "logging", "log", "ctx", "context", "json", "re", "math"):
@@ -195,7 +194,7 @@ def _classify_method(
             yield kind, True, f"it sends {verb.upper()}"
         return
     if client and name == "request" and call.args:
-        if ast.unparse(call.args[0]) not in said and not isinstance(
+        if ast.unparse(call.args[0]) not in literal_parameters and not isinstance(
             call.args[0], ast.Constant
         ):
             yield (
@@ -210,8 +209,10 @@ def _classify_method(
     if name in RUN and _is_routed_to_readers(call):
         yield "read", True, text
         return
-    if name in RUN and (given := find_passed_parameter(call, name, scope, said)):
-        yield "action", False, f"it runs what {given!r} says"
+    if name in RUN and (
+        parameter := find_passed_parameter(call, name, scope, literal_parameters)
+    ):
+        yield "action", False, f"it runs what {parameter!r} says"
         return
     if name == "replace" and len(call.args) == 1 and not call.keywords:
         if not isinstance(call.args[0], ast.Dict):
@@ -236,7 +237,7 @@ def _classify_method(
     ):
         return  # a session sends what a request says
     if name.startswith("_"):
-        stored = name in ("__setitem__", "__delitem__") and scope.lasting(held)
+        stored = name in ("__setitem__", "__delitem__") and scope.is_lasting(held)
         yield from [("put", True, text)] * stored
         return
     if name in ("delete", "delete_async", "adelete"):
@@ -244,8 +245,8 @@ def _classify_method(
         return
     if _is_constant(name):
         return  # a template of an address, as endpoints.BUILD(number=1)
-    if spoken := parse_name(name):
-        yield KINDS.get(spoken[0].kind, "action"), False, text
+    if verbs := parse_name(name):
+        yield KINDS.get(verbs[0].kind, "action"), False, text
 
 
 def _is_constant(name: str) -> bool:
@@ -263,7 +264,7 @@ def _is_routed_to_readers(call: ast.Call) -> bool:
 
 def _classify_container(
     call: ast.Call, kind: str, name: str, held: ast.expr, scope: Scope, text: str
-) -> Iterator[Said]:
+) -> Iterator[CallEffect]:
     """What the method of a container does, where that is more than an object of this call."""
     if (
         name == "pop"
@@ -271,16 +272,16 @@ def _classify_container(
         and not isinstance(call.args[0], ast.Constant | ast.UnaryOp)
     ):
         kind = "delete"  # of a named thing
-    if scope.lasting(held):
+    if scope.is_lasting(held):
         yield kind, True, text
         return
     capital = root_name(held)[:1].isupper()  # Note.update(seen=True)
-    kept = (capital or scope.foreign(held)) and bool(call.keywords)
-    kept = kept or bool(
+    is_stored = (capital or scope.is_foreign(held)) and bool(call.keywords)
+    is_stored = is_stored or bool(
         re.search("session|db", root_name(held))
         or STORED.search(_describe_origin(held, scope))
     )
-    if kept and name in ("add", "update", "remove", "insert"):
+    if is_stored and name in ("add", "update", "remove", "insert"):
         yield (
             {"add": "create", "insert": "create", "remove": "delete"}.get(name, "put"),
             True,
@@ -290,18 +291,16 @@ def _classify_container(
 
 def _describe_origin(held: ast.expr, scope: Scope, depth: int = 3) -> str:
     """An expression as a text, and what the names in it were made from."""
-    names = {node.id for node in ast.walk(held) if isinstance(node, ast.Name)}
-    made = [
-        scope.assigned[name] for name in sorted(names & scope.assigned.keys()) if depth
-    ]
-    return " ".join(
-        [ast.unparse(held), *(_describe_origin(one, scope, depth - 1) for one in made)]
-    )
+    origins = [ast.unparse(held)]
+    if depth:
+        for name in sorted(list_names(held) & scope.assigned.keys()):
+            origins.append(_describe_origin(scope.assigned[name], scope, depth - 1))
+    return " ".join(origins)
 
 
 def is_preparation(name: str) -> bool:
     """Whether a helper only prepares: a connection, a log, a cache."""
     parts = split_name(name)
-    return not any(one.kind in ("remove", "run") for one in parse_name(name)) and bool(
-        {*parts[:1], *parts[-1:]} & load_words("plumbing")
-    )
+    if any(verb.kind in ("remove", "run") for verb in parse_name(name)):
+        return False
+    return bool({*parts[:1], *parts[-1:]} & load_words("plumbing"))

@@ -6,7 +6,7 @@ A memo is looked up by a key, filled under the same key with what was computed, 
 import ast
 from collections.abc import Iterable, Iterator
 
-from ..sources.modules import Function, list_parameters
+from ..sources.modules import Function, list_parameter_names
 
 LOOKUPS = {"get", "exists", "is_file"}
 
@@ -20,9 +20,9 @@ def find_memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
     """
     body = list(nodes)
     looked_up = set(_list_lookups(body))
-    returned = set(_returned_texts(body))
-    given = {argument.arg for argument in list_parameters(function)}
-    computed = _computed_names(body)
+    returned = set(_list_returned_texts(body))
+    parameters = list_parameter_names(function)
+    computed = _list_computed_names(body)
     places: set[str] = set()
     keys: set[str] = set()
     for node in body:
@@ -41,13 +41,13 @@ def find_memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
                 (place, key) in looked_up
                 and is_computed
                 and is_returned
-                and value not in given
+                and value not in parameters
             ):
                 places.add(place)
                 keys.add(key)
     places |= {place for place, key in looked_up if key in keys}  # when each was made
-    places |= set(_memo_files(body))
-    places |= set(_places_in_flight(body))
+    places |= set(_list_memo_files(body))
+    places |= set(_list_places_in_flight(body))
     for node in body:  # with open(path, "w") as file
         if not isinstance(node, ast.withitem) or node.optional_vars is None:
             continue
@@ -69,7 +69,7 @@ def _list_lookups(body: list[ast.AST]) -> Iterator[tuple[str, str]]:
             yield ast.unparse(function.value), key
 
 
-def _places_in_flight(body: list[ast.AST]) -> Iterator[str]:
+def _list_places_in_flight(body: list[ast.AST]) -> Iterator[str]:
     """The containers that hold an entry only while a function runs: added, and discarded further down."""
     added: dict[tuple[str, str], int] = {}
     removed: dict[tuple[str, str], int] = {}
@@ -88,13 +88,13 @@ def _places_in_flight(body: list[ast.AST]) -> Iterator[str]:
             yield entry[0]
 
 
-def _returned_texts(body: list[ast.AST]) -> Iterator[str]:
+def _list_returned_texts(body: list[ast.AST]) -> Iterator[str]:
     for node in body:
         if isinstance(node, ast.Return) and node.value is not None:
             yield ast.unparse(node.value)
 
 
-def _computed_names(body: list[ast.AST]) -> set[str]:
+def _list_computed_names(body: list[ast.AST]) -> set[str]:
     """The names that a call gives a value to."""
     names = set()
     for node in body:
@@ -105,7 +105,7 @@ def _computed_names(body: list[ast.AST]) -> set[str]:
     return names
 
 
-def _memo_files(body: list[ast.AST]) -> Iterator[str]:
+def _list_memo_files(body: list[ast.AST]) -> Iterator[str]:
     """The paths of files that are read and given back where they exist."""
     for node in body:
         if (
@@ -123,6 +123,6 @@ def _memo_files(body: list[ast.AST]) -> Iterator[str]:
                 continue
             place = ast.unparse(test.args[0] if test.args else test.func.value)
             is_negated = isinstance(node.test, ast.UnaryOp)
-            reads = any(place in ast.unparse(statement) for statement in node.body)
-            if reads and not is_negated:
+            is_read = any(place in ast.unparse(statement) for statement in node.body)
+            if is_read and not is_negated:
                 yield place

@@ -89,7 +89,11 @@ LITERALS = (
 
 
 def is_pure_call(
-    project: Project, module: Module, call: ast.Call, scope: Scope, said: frozenset[str]
+    project: Project,
+    module: Module,
+    call: ast.Call,
+    scope: Scope,
+    literal_parameters: frozenset[str],
 ) -> bool:
     """Whether a call that leaves the project only computes; what is not known does not."""
     dotted = project.dotted(module, call.func)
@@ -109,8 +113,8 @@ def is_pure_call(
         return isinstance(scope.assigned.get(root_name(call.func.value)), LITERALS)
     if name in RUN:
         return all(
-            _is_shown_statement(project, module, given, scope, said)
-            for given in call.args[:1]
+            _is_shown_statement(project, module, statement, scope, literal_parameters)
+            for statement in call.args[:1]
         )
     return name in load_words("nothing") - STARTS
 
@@ -118,14 +122,18 @@ def is_pure_call(
 def _is_shown_statement(
     project: Project,
     module: Module,
-    given: ast.expr,
+    statement: ast.expr,
     scope: Scope,
-    said: frozenset[str],
+    literal_parameters: frozenset[str],
 ) -> bool:
     """Whether a statement that is run stands in the source."""
-    if isinstance(given, ast.Name) and given.id in said:
+    if isinstance(statement, ast.Name) and statement.id in literal_parameters:
         return True  # whoever calls this function has written it out
-    held = scope.assigned.get(given.id, given) if isinstance(given, ast.Name) else given
+    held = (
+        scope.assigned.get(statement.id, statement)
+        if isinstance(statement, ast.Name)
+        else statement
+    )
     return (
         classify_statement(
             join_text(held) or resolve_text(project, module, held), run=True

@@ -1,10 +1,10 @@
-"""What the names in one function hold: parameters, what is assigned to them, what outlives a call."""
+"""The names in one function: parameters, assigned values, and objects that outlive a call."""
 
 import ast
 import re
 from collections.abc import Iterator
 
-from ..sources.modules import FUNCTIONS, Function, Module, list_parameters
+from ..sources.modules import Function, Module, list_parameter_names, list_parameters
 
 PASSING = {
     "tmp",
@@ -37,14 +37,14 @@ MAPPED = re.compile(
 
 
 class Scope:
-    """What the names of one function hold."""
+    """The values of the names in one function."""
 
     def __init__(self, module: Module, function: Function) -> None:
-        """Read what its names are assigned."""
+        """Collect the assigned values."""
         self.module = module
         self.assigned: dict[str, ast.expr] = {}
         self.annotations: dict[str, ast.expr] = {}
-        self.parameters = {argument.arg for argument in list_parameters(function)}
+        self.parameters = list_parameter_names(function)
         self.globals: set[str] = set()
         for argument in list_parameters(function):
             if argument.annotation:
@@ -68,17 +68,13 @@ class Scope:
                 self.assigned[node.target.id] = node.iter
             elif isinstance(node, ast.Global):
                 self.globals.update(node.names)
-        self.around = [
-            set(_list_parameter_names(n))
-            for n in module.above(function)
-            if isinstance(n, FUNCTIONS)
-        ]
-        self.owner = next(
-            (n for n in module.above(function) if isinstance(n, ast.ClassDef)), None
-        )
+        self.enclosing_parameters: set[str] = set()
+        for around in module.list_enclosing_functions(function):
+            self.enclosing_parameters.update(_list_data_parameters(around))
+        self.owner = module.find_enclosing_class(function)
 
-    def lasting(self, held: ast.expr) -> bool:
-        """Whether an object is there before and after the call: a global one, or one of `self`."""
+    def is_lasting(self, held: ast.expr) -> bool:
+        """Whether an object outlives the call: a global one, or an attribute of `self`."""
         origin = root_name(held)
         if is_temporary(ast.unparse(held)):
             return False
@@ -91,7 +87,7 @@ class Scope:
             origin in self.assigned and origin not in self.globals
         )
         value = self.module.top.get(origin)
-        if not local and any(origin in names for names in self.around):
+        if not local and origin in self.enclosing_parameters:
             return True  # what the function around it was given, as in register(mcp, store)
         if local or value is None or origin in self.module.imports:
             return False
@@ -100,18 +96,18 @@ class Scope:
         )
         return plain and not origin.startswith("__")
 
-    def mapped(self, held: ast.expr) -> bool:
+    def is_mapped(self, held: ast.expr) -> bool:
         """Whether a local name holds what a session of a database gave out, which keeps what is set of it."""
         value = self.assigned.get(held.id) if isinstance(held, ast.Name) else None
         return value is not None and bool(MAPPED.search(ast.unparse(value)))
 
-    def foreign(self, held: ast.expr) -> bool:
+    def is_foreign(self, held: ast.expr) -> bool:
         """Whether a local name holds what some other object gave out."""
         value = self.assigned.get(root_name(held))
         value = value.value if isinstance(value, ast.Await) else value
         return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
 
-    def attribute(self, name: str) -> ast.AST | None:
+    def find_attribute_value(self, name: str) -> ast.AST | None:
         """What `self.name` is made from, as its class says."""
         for node in ast.walk(self.owner) if self.owner else ():
             targets = node.targets if isinstance(node, ast.Assign) else ()
@@ -126,7 +122,7 @@ class Scope:
         return None
 
 
-def _list_parameter_names(function: Function) -> Iterator[str]:
+def _list_data_parameters(function: Function) -> Iterator[str]:
     """The parameters of a function that may hold data."""
     for argument in list_parameters(function):
         if argument.arg not in ("self", "cls", "mcp", "app", "server"):
@@ -134,7 +130,7 @@ def _list_parameter_names(function: Function) -> Iterator[str]:
 
 
 def is_temporary(text: str) -> bool:
-    """Whether a text names what nobody counts as data: temporary files, caches, logs, counters."""
+    """Whether a text names temporary files, caches, logs or counters, which are no data."""
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", text)
     return not PASSING.isdisjoint(word.lower() for word in words)
 

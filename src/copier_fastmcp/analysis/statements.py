@@ -72,10 +72,10 @@ def join_text(node: ast.AST) -> str:
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):
-        parts = (
-            join_text(v) if isinstance(v, ast.Constant) else "x" for v in node.values
-        )
-        return "".join(parts)
+        text = ""
+        for part in node.values:
+            text += join_text(part) if isinstance(part, ast.Constant) else "x"
+        return text
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return f"{join_text(node.left) or 'x'}{join_text(node.right) or 'x'}"
     return join_text(node.left) if isinstance(node, ast.BinOp) else ""
@@ -89,29 +89,30 @@ def resolve_text(project: Project, module: Module, node: ast.AST) -> str:
         place = project.resolve(module, node)
         value = place.node if place else None
     elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        value = _attribute(project, module, node.value, node.attr)
+        value = _resolve_attribute(project, module, node.value, node.attr)
     else:
         return ""
     return "" if value is None or isinstance(value, FUNCTIONS) else join_text(value)
 
 
-def _attribute(
-    project: Project, module: Module, of: ast.Name, name: str
+def _resolve_attribute(
+    project: Project, module: Module, owner_name: ast.Name, name: str
 ) -> ast.AST | None:
-    if of.id in ("self", "cls"):
-        owner = next((a for a in module.above(of) if isinstance(a, ast.ClassDef)), None)
+    if owner_name.id in ("self", "cls"):
+        owner = module.find_enclosing_class(owner_name)
     else:
-        place = project.resolve(module, of)
+        place = project.resolve(module, owner_name)
         owner = place.node if place and isinstance(place.node, ast.ClassDef) else None
-        if not place and of.id in module.imports:
-            other = project.module(module.imports[of.id])
-            return other.top.get(name) if other else None
+        if not place and owner_name.id in module.imports:
+            imported_module = project.module(module.imports[owner_name.id])
+            return imported_module.top.get(name) if imported_module else None
     for node in owner.body if owner else ():
         targets = node.targets if isinstance(node, ast.Assign) else []
         if isinstance(node, ast.AnnAssign):
             targets = [node.target]
-        if any(isinstance(one, ast.Name) and one.id == name for one in targets):
-            return getattr(node, "value", None)
+        for target in targets:
+            if isinstance(target, ast.Name) and target.id == name:
+                return getattr(node, "value", None)
     return None
 
 
@@ -125,8 +126,13 @@ def classify_statement(text: str, *, run: bool = False) -> str | None:
     if GRAPHQL_QUERY.match(text) and text.count("{") == text.count("}"):
         return "read"
     plain = REMARKS.sub(" ", text)
-    kinds = {_classify_text(one.strip(" \t\r\n("), run) for one in plain.split(";")}
-    return next((kind for kind in ORDER if kind in kinds), None)
+    kinds: set[str | None] = set()
+    for statement in plain.split(";"):
+        kinds.add(_classify_text(statement.strip(" \t\r\n("), run))
+    for kind in ORDER:
+        if kind in kinds:
+            return kind
+    return None
 
 
 # Statements that only prepare: they lose nothing, and a second run changes nothing.
@@ -148,18 +154,18 @@ TARGET = re.compile(
 
 def is_setup(text: str) -> bool:
     """Whether statements only prepare tables, or keep what names itself a cache or the version of a schema."""
-    statements = [part.strip() for part in REMARKS.sub(" ", text).split(";")]
-    changing = []
-    for statement in filter(None, statements):
+    for part in REMARKS.sub(" ", text).split(";"):
+        statement = part.strip()
+        if not statement:
+            continue
         if SETUP.match(statement) or statement.lower().startswith(("begin", "commit")):
             continue
         if _classify_text(statement, run=True) == "read":
             continue
-        changing.append(statement)
-    targets = [TARGET.search(statement) for statement in changing]
-    return all(
-        target is not None and bool(CACHE.search(target[1])) for target in targets
-    )
+        target = TARGET.search(statement)
+        if target is None or not CACHE.search(target[1]):
+            return False
+    return True
 
 
 def _classify_text(text: str, run: bool) -> str | None:
@@ -171,6 +177,7 @@ def _classify_text(text: str, run: bool) -> str | None:
     shaped = first[0].isupper() or (first[0].islower() and "\n" in text)
     if not (shaped or run or FORM.match(text)):
         return None
-    return next(
-        (kind for kind, pattern in _load_patterns() if pattern.match(text)), None
-    )
+    for kind, pattern in _load_patterns():
+        if pattern.match(text):
+            return kind
+    return None

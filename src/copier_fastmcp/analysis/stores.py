@@ -37,12 +37,14 @@ OPERATORS = {"$inc", "$mul", "$push", "$bit"}
 
 
 class Stores:
-    """What one function stores."""
+    """The storage effects of one function."""
 
     def __init__(self, module: Module, function: Function) -> None:
-        """Read what its names hold, and which of them it adds to."""
+        """Collect the values of its names, and the names that it adds to."""
         self.module, self.function = module, function
-        self.nodes = [n for statement in function.body for n in ast.walk(statement)]
+        self.nodes: list[ast.AST] = []
+        for statement in function.body:
+            self.nodes.extend(ast.walk(statement))
         self.values: dict[str, list[ast.expr]] = {}
         self.stepped: set[str] = set()
         self._leaves: dict[ast.AST, set[str]] = {}
@@ -54,21 +56,21 @@ class Stores:
                 for target in (
                     node.targets if isinstance(node, ast.Assign) else [node.target]
                 ):
-                    self._held(target, node.value)
+                    self._record_value(target, node.value)
             elif isinstance(node, ast.For | ast.AsyncFor):
-                self._held(node.target, node.iter)
+                self._record_value(node.target, node.iter)
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 self.stepped.add(node.target.id)
             elif isinstance(held := _find_extended_list(node), ast.Name):
                 self.stepped.add(held.id)
-        self.guards = set(self._guards())
+        self.guards = set(self._list_guards())
 
-    def _held(self, target: ast.expr, value: ast.expr) -> None:
+    def _record_value(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name):
             self.values.setdefault(target.id, []).append(value)
 
-    def _guards(self) -> Iterator[tuple[str, str]]:
-        """What it makes sure is not there: a collection and a key, or a file and nothing."""
+    def _list_guards(self) -> Iterator[tuple[str, str]]:
+        """The guards against existing data: a collection and a key, or a file and an empty key."""
         for node in self.nodes:
             if not isinstance(node, ast.If):
                 continue
@@ -99,33 +101,35 @@ class Stores:
                     elif called.func.attr in ("exists", "is_file"):
                         yield (ast.unparse(called.args[0]) if called.args else held), ""
 
-    def kind(self, target: ast.Subscript) -> str:
-        """How something is stored under a key: guarded, fresh, or set."""
+    def classify_key(self, target: ast.Subscript) -> str:
+        """Classify how a value is stored under a key: guarded, fresh, or set."""
         key = (ast.unparse(target.value), ast.unparse(target.slice))
         if key in self.guards:
             return "guarded"
-        texts = [ast.unparse(one) for one in self._spread(target.slice)]
-        return "fresh" if any(FRESH.search(text) for text in texts) else "sets"
+        for part in self._list_parts(target.slice):
+            if FRESH.search(ast.unparse(part)):
+                return "fresh"
+        return "sets"
 
-    def _spread(self, expression: ast.AST) -> Iterator[ast.AST]:
+    def _list_parts(self, expression: ast.AST) -> Iterator[ast.AST]:
         """The parts of an expression, and of what its local names were given; each once."""
-        seen: set[ast.AST] = set()
+        visited: set[ast.AST] = set()
         level = [expression]
         for _ in range(1 + NAMES_DEEP):
             names: dict[str, None] = {}
-            for node in (inner for one in level for inner in ast.walk(one)):
-                if node in seen:
+            for node in (inner for part in level for inner in ast.walk(part)):
+                if node in visited:
                     continue
-                seen.add(node)
+                visited.add(node)
                 yield node
                 if isinstance(node, ast.Name):
                     names[node.id] = None
             level = [value for name in names for value in self.values.get(name, ())]
 
-    def _computed(self, expression: ast.AST) -> Iterator[ast.AST]:
+    def _list_computed_parts(self, expression: ast.AST) -> Iterator[ast.AST]:
         """What goes into arithmetic of an expression, texts put together among it."""
-        seen: set[ast.AST] = set()
-        for node in self._spread(expression):
+        visited: set[ast.AST] = set()
+        for node in self._list_parts(expression):
             step = isinstance(node, ast.Name) and node.id in self.stepped
             step = step or (
                 isinstance(node, ast.BinOp) and not isinstance(node.op, SETTLES)
@@ -134,18 +138,20 @@ class Stores:
                 isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
             )
             step = step or isinstance(node, ast.JoinedStr | ast.Starred)
-            for inner in self._spread(node) if step and node not in seen else ():
-                if inner not in seen:
-                    seen.add(inner)
+            for inner in self._list_parts(node) if step and node not in visited else ():
+                if inner not in visited:
+                    visited.add(inner)
                     yield inner
 
-    def _from_itself(self, leaf: str, value: ast.AST) -> bool:
+    def _is_computed_from_itself(self, leaf: str, value: ast.AST) -> bool:
         if value not in self._leaves:
-            self._leaves[value] = {_last_key(node) for node in self._computed(value)}
+            self._leaves[value] = {
+                _last_key(node) for node in self._list_computed_parts(value)
+            }
         return leaf in self._leaves[value]
 
-    def durable(self, held: ast.AST, depth: int = 4) -> bool:
-        """Whether something is more than what this function made for itself."""
+    def is_durable(self, held: ast.AST, depth: int = 4) -> bool:
+        """Whether an object outlives this function."""
         name = root_name(held)
         if not name or not depth or is_temporary(ast.unparse(held)):
             return False
@@ -155,54 +161,56 @@ class Stores:
             and held.attr.startswith("_")
         ):
             return False
-        given = [v for v in self.values.get(name, ()) if root_name(v) != name]
-        if not given:
-            return True
-        return any(
-            not _makes_new_value(v) and (not root_name(v) or self.durable(v, depth - 1))
-            for v in given
-        )
+        values = [v for v in self.values.get(name, ()) if root_name(v) != name]
+        for value in values:
+            if _makes_new_value(value):
+                continue
+            if not root_name(value) or self.is_durable(value, depth - 1):
+                return True
+        return not values
 
-    def found(self) -> Iterator[tuple[str, str]]:
-        """What storing comes to, each as a kind (again, guarded, fresh, sets) and in words."""
+    def list_storage(self) -> Iterator[tuple[str, str]]:
+        """List storage effects, each as a kind (again, guarded, fresh, sets) and in words."""
         docs = ast.get_docstring(self.function, clean=False)
         for node in self.nodes:
             if isinstance(node, ast.AugAssign):
                 counted = node.target
                 if isinstance(counted, ast.Name) or isinstance(node.op, SETTLES):
                     continue
-                if self.durable(counted):
+                if self.is_durable(counted):
                     yield (
                         "again",
                         f"it counts on from what {shorten_expression(counted)} was",
                     )
             elif isinstance(node, ast.Assign):
                 for target in node.targets:
-                    yield from self._assigned(target, node.value)
+                    yield from self._classify_assignment(target, node.value)
             elif isinstance(node, ast.Constant) and node.value in OPERATORS:
                 yield "again", f"it says {node.value!r}"
             elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
                 text = read_text(self.module, node)
-                if text and text != docs and (said := COUNTED.search(text)):
-                    yield "again", f"its SQL counts on from what {said[1]} was"
+                if text and text != docs and (match := COUNTED.search(text)):
+                    yield "again", f"its SQL counts on from what {match[1]} was"
             elif isinstance(node, ast.Dict):
                 for key, value in zip(node.keys, node.values, strict=True):
-                    if isinstance(key, ast.Constant) and self._from_itself(
+                    if isinstance(key, ast.Constant) and self._is_computed_from_itself(
                         repr(key.value), value
                     ):
                         yield "again", f"it counts on from what {key.value!r} was"
             elif isinstance(node, ast.Call):
-                yield from self._called(node)
+                yield from self._classify_call(node)
 
-    def _assigned(self, target: ast.expr, value: ast.expr) -> Iterator[tuple[str, str]]:
-        if not isinstance(target, ast.Subscript | ast.Attribute) or not self.durable(
+    def _classify_assignment(
+        self, target: ast.expr, value: ast.expr
+    ) -> Iterator[tuple[str, str]]:
+        if not isinstance(target, ast.Subscript | ast.Attribute) or not self.is_durable(
             target
         ):
             return
-        if self._from_itself(_last_key(target), value):
+        if self._is_computed_from_itself(_last_key(target), value):
             yield "again", f"it counts on from what {shorten_expression(target)} was"
         elif isinstance(target, ast.Subscript):
-            kind = self.kind(target)
+            kind = self.classify_key(target)
             how = {"guarded": "adds", "fresh": "adds"}.get(kind, "sets")
             yield (
                 kind,
@@ -212,9 +220,9 @@ class Stores:
         else:
             yield "sets", f"it sets {shorten_expression(target)}"
 
-    def _called(self, call: ast.Call) -> Iterator[tuple[str, str]]:
+    def _classify_call(self, call: ast.Call) -> Iterator[tuple[str, str]]:
         for word in call.keywords:
-            if word.arg and self._from_itself(repr(word.arg), word.value):
+            if word.arg and self._is_computed_from_itself(repr(word.arg), word.value):
                 yield "again", f"it counts on from what {word.arg} was"
         if not isinstance(call.func, ast.Attribute):
             return
@@ -226,7 +234,9 @@ class Stores:
             yield "guarded", f"it writes {shorten_expression(held)} where it was not"
         if COUNTERS.fullmatch(call.func.attr):
             yield "again", f"it calls {shorten_expression(call.func)}()"
-        parts = [n for given in call.args for n in self._computed(given)]
+        parts: list[ast.AST] = []
+        for argument in call.args:
+            parts.extend(self._list_computed_parts(argument))
         for node in parts:
             if (
                 isinstance(node, ast.Call)
@@ -239,13 +249,13 @@ class Stores:
         if (
             _find_extended_list(call)
             and root_name(held) in self.values
-            and self.durable(held)
+            and self.is_durable(held)
         ):
-            values = " ".join(
-                ast.unparse(v) for v in self._spread(held) if isinstance(v, ast.Call)
-            )
-            if re.search(r"(?i)load|read", values):
-                yield "again", f"it adds to {shorten_expression(held)}"
+            for part in self._list_parts(held):
+                is_call = isinstance(part, ast.Call)
+                if is_call and re.search(r"(?i)load|read", ast.unparse(part)):
+                    yield "again", f"it adds to {shorten_expression(held)}"
+                    return
 
 
 def _find_extended_list(node: ast.AST) -> ast.expr | None:
@@ -281,7 +291,7 @@ def _makes_new_value(value: ast.expr) -> bool:
 
 
 def _ends_in_refusal(body: list[ast.stmt]) -> bool:
-    """Whether statements end in saying that it is there."""
+    """Whether statements end in refusing because the data exists."""
     last = body[-1] if body else None
     if isinstance(last, ast.Raise):
         return True

@@ -21,56 +21,51 @@ class Client:
     """A client: what it does with a tool of these hints, in words, and where that can be read."""
 
     name: str
-    does: Callable[[Hints], str]
+    decide: Callable[[Hints], str]
     rule: str
     source: str
 
 
-def _runs_reads(hints: Hints) -> str:
+def _decide_ask_writes(hints: Hints) -> str:
     return "run" if effective_hint(hints, "readOnlyHint") else "ask"
 
 
-def _only_reads(hints: Hints) -> str:
+def _decide_hide_writes(hints: Hints) -> str:
     return "run" if effective_hint(hints, "readOnlyHint") else "hide"
 
 
-def _careful(hints: Hints) -> str:
+def _decide_by_destruction(hints: Hints) -> str:
     if effective_hint(hints, "readOnlyHint"):
         return "run"
     return "ask each time" if effective_hint(hints, "destructiveHint") else "ask"
 
 
-def _codex(hints: Hints) -> str:
+def _decide_codex(hints: Hints) -> str:
     if hints.get("destructiveHint") is True:
         return "ask"
     if effective_hint(hints, "readOnlyHint"):
         return "run"
-    return (
-        "ask"
-        if any(
-            effective_hint(hints, f"{hint}Hint")
-            for hint in ("destructive", "openWorld")
-        )
-        else "run"
-    )
+    destroys = effective_hint(hints, "destructiveHint")
+    reaches_out = effective_hint(hints, "openWorldHint")
+    return "ask" if destroys or reaches_out else "run"
 
 
 CLIENTS = (
     Client(
         "ChatGPT",
-        _careful,
+        _decide_by_destruction,
         "a read runs; a write asks, and one that destroys asks again even under 'allow all'",
         "github.com/Artexis10/exomem#76, github.com/github/github-mcp-server#3281",
     ),
     Client(
         "Codex",
-        _codex,
+        _decide_codex,
         "asks before what destroys, and before an open-world write; `codex exec` denies what it asks",
         "github.com/openai/codex#12353, #15519, #30482",
     ),
     Client(
         "Claude Desktop",
-        _careful,
+        _decide_by_destruction,
         "a read may run by itself; what destroys asks each time (claude.ai does the same)",
         "github.com/makenotion/notion-mcp-server#333, github.com/elgorro/aiquila#388",
     ),
@@ -82,19 +77,19 @@ CLIENTS = (
     ),
     Client(
         "VS Code",
-        _runs_reads,
+        _decide_ask_writes,
         "readOnlyHint alone decides whether it asks",
         "github.com/github/github-mcp-server#306",
     ),
     Client(
         "Cursor (Ask mode)",
-        _only_reads,
+        _decide_hide_writes,
         "a tool is there only with readOnlyHint: true",
         "github.com/colbymchenry/codegraph#1018",
     ),
     Client(
         "Copilot review",
-        _only_reads,
+        _decide_hide_writes,
         "a tool is there only with readOnlyHint: true",
         "github.com/microsoft/azure-devops-mcp#1555",
     ),
@@ -112,7 +107,7 @@ CLIENTS = (
     ),
     Client(
         "Goose",
-        _runs_reads,
+        _decide_ask_writes,
         "readOnlyHint: true skips its check",
         "github.com/aaif-goose/goose#1957",
     ),
@@ -122,4 +117,4 @@ CLIENTS = (
 def list_decisions(annotations: object) -> dict[str, str]:
     """What each client does with a tool of these annotations, by the client's name."""
     hints = annotations if isinstance(annotations, Mapping) else {}
-    return {client.name: client.does(hints) for client in CLIENTS}
+    return {client.name: client.decide(hints) for client in CLIENTS}

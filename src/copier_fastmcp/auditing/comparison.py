@@ -77,7 +77,9 @@ def load_file(path: Path) -> Definitions:
     try:
         if _is_lock(path):
             pins = lock.load_lock(path)
-            tools = [build_definition(name, pin) for name, pin in pins["tools"].items()]
+            tools: Tools = []
+            for name, pin in pins["tools"].items():
+                tools.append(build_definition(name, pin))
             return Definitions(tools, pins)
         return Definitions(read_tool_list(path))
     except OSError as error:
@@ -117,10 +119,10 @@ def compare(old: Definitions, new: Definitions) -> list[Change]:
             pin_definitions(old.tools), pin_definitions(new.tools)
         )
     changes = [parse_change(line) for line in lines]
-    return sorted(changes, key=_loudness)
+    return sorted(changes, key=_rank_label)
 
 
-def _loudness(change: Change) -> int:
+def _rank_label(change: Change) -> int:
     return LABELS.index(change.label) if change.label in LABELS else len(LABELS)
 
 
@@ -141,8 +143,11 @@ def print_changes(changes: Sequence[Change], old: int, new: int) -> None:
         print(one_line(f"{change.tool}: {label}{change.change}"))
     total = format_count(len(changes), "change") if changes else "no changes"
     counts = Counter(change.label for change in changes)
-    labels = ", ".join(f"{counts[label]} {label}" for label in LABELS if counts[label])
-    details = f" ({labels})" if labels else ""
+    labels: list[str] = []
+    for label in LABELS:
+        if counts[label]:
+            labels.append(f"{counts[label]} {label}")
+    details = f" ({', '.join(labels)})" if labels else ""
     print(f"{format_count(new, 'tool')} compared with {old}, {total}{details}")
 
 

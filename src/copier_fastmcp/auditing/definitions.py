@@ -91,9 +91,8 @@ def _parse_description(sentences: Sequence[str]) -> list[Verb]:
     verbs = parse_sentence("".join(sentences[:1]))
     if verbs:
         return verbs
-    return [
-        replace(verb, sure=False) for verb in parse_sentence("".join(sentences[1:2]))
-    ]
+    result_verbs = parse_sentence("".join(sentences[1:2]))
+    return [replace(verb, sure=False) for verb in result_verbs]
 
 
 def collect_evidence(texts: ToolTexts) -> list[Evidence]:
@@ -108,9 +107,7 @@ def collect_evidence(texts: ToolTexts) -> list[Evidence]:
             verbs[source] = [verb for verb in verbs[source] if verb.kind != "run"]
     for source in verbs:
         collected += _collect_verb_evidence(texts.tool, source, verbs[source])
-    if {verb.kind for verb in verbs["name"]} == {
-        "add"
-    }:  # other changes are made each time, too
+    if _list_kinds(verbs["name"]) == {"add"}:  # other changes are made each time, too
         contrary = (IDEMPOTENT, True)
         collected = [item for item in collected if (item.hint, item.value) != contrary]
     if not texts.name_verbs and _is_read_by_description(verbs["description"]):
@@ -135,8 +132,8 @@ def _interpret_verbs(texts: ToolTexts) -> VerbsBySource:
         verbs["title"] = list(texts.title_verbs)
     if len(split_name(texts.tool.name)) == 1:
         verbs["name"] = _drop_nouns(texts)
-    words = {verb.word for verb in verbs["name"]}
-    kinds = {verb.kind for verb in verbs["description"]}
+    words = _list_words(verbs["name"])
+    kinds = _list_kinds(verbs["description"])
     if kinds == {"add"} and words and words <= word_list("generic_changes"):
         verbs["name"] = [
             replace(verb, kind="add") for verb in verbs["name"]
@@ -149,11 +146,11 @@ def _interpret_verbs(texts: ToolTexts) -> VerbsBySource:
 
 def _drop_nouns(texts: ToolTexts) -> list[Verb]:
     """The verbs of a name of one word, which may be a noun, as `type`."""
-    reads = {verb.kind == "read" for verb in texts.description_verbs}
+    read_flags = {kind == "read" for kind in _list_kinds(texts.description_verbs)}
     verbs = []
     for verb in texts.name_verbs:
         may_be_noun = not verb.sure and verb.word in word_list("nouns")
-        if not reads or not may_be_noun or (verb.kind == "read") in reads:
+        if not read_flags or not may_be_noun or (verb.kind == "read") in read_flags:
             verbs.append(verb)
     return verbs
 
@@ -168,7 +165,9 @@ def _find_query_language(
     texts: ToolTexts, verbs: Mapping[str, Sequence[Verb]]
 ) -> str | None:
     """A language that only reads, where a tool does nothing but run it."""
-    kinds = {verb.kind for source in verbs for verb in verbs[source]}
+    kinds: set[str] = set()
+    for source_verbs in verbs.values():
+        kinds |= _list_kinds(source_verbs)
     if not kinds <= {"run", "read"}:
         return None
     return _find_phrase("languages", " ".join(texts.sentences))
@@ -176,10 +175,19 @@ def _find_query_language(
 
 def _is_read_by_description(verbs: Sequence[Verb]) -> bool:
     """Whether a description has verbs, and all of them read; `returns` alone does not count."""
-    kinds = {
-        verb.kind for verb in verbs if verb.sure or not verb.word.startswith("return")
-    }
+    kinds: set[str] = set()
+    for verb in verbs:
+        if verb.sure or not verb.word.startswith("return"):
+            kinds.add(verb.kind)
     return kinds == {"read"}
+
+
+def _list_words(verbs: Sequence[Verb]) -> set[str]:
+    return {verb.word for verb in verbs}
+
+
+def _list_kinds(verbs: Sequence[Verb]) -> set[str]:
+    return {verb.kind for verb in verbs}
 
 
 def _collect_verb_evidence(
@@ -188,20 +196,22 @@ def _collect_verb_evidence(
     """The evidence of the verbs of a name, a title or a description."""
     if not verbs:
         return
-    writes = [verb for verb in verbs if verb.kind in WRITES]
-    deciding = writes or verbs
-    words = {verb.word for verb in deciding}
+    write_verbs = [verb for verb in verbs if verb.kind in WRITES]
+    deciding = write_verbs or verbs
+    words = _list_words(deciding)
     has_opposites = any(find_opposites(word, words) for word in words)
     is_sure = has_opposites or any(verb.sure for verb in deciding)
     weight = STRONG if is_sure else WEAK
     text = f"its {source} says {'/'.join(verb.word for verb in deciding)!r}"
-    values: dict[str, bool | None] = {READ_ONLY: not writes}
-    if writes:
-        values[DESTRUCTIVE] = is_destructive(writes)
-        values[IDEMPOTENT] = is_idempotent(tool, writes)
+    values: dict[str, bool | None] = {READ_ONLY: not write_verbs}
+    if write_verbs:
+        values[DESTRUCTIVE] = is_destructive(write_verbs)
+        values[IDEMPOTENT] = is_idempotent(tool, write_verbs)
     for hint, value in values.items():
         if value is not None:
-            forbids = hint == READ_ONLY and bool(writes) and source == "description"
+            forbids = (
+                hint == READ_ONLY and bool(write_verbs) and source == "description"
+            )
             yield Evidence(source, hint, value, weight, text, forbids)
 
 
@@ -236,7 +246,7 @@ def _collect_computation_evidence(texts: ToolTexts) -> Iterator[Evidence]:
     if not texts.name_verbs or not texts.description_verbs:
         return
     verbs = (*texts.name_verbs, *texts.description_verbs)
-    if {verb.word for verb in verbs} <= word_list("computing"):
+    if _list_words(verbs) <= word_list("computing"):
         text = f"it only {verbs[0].word}s what it is given"
         yield Evidence("phrases", OPEN_WORLD, False, STRONG, text)
 

@@ -29,11 +29,6 @@ class Evidence:
     text: str
     forbids: bool = False
 
-    @property
-    def votes(self) -> int:
-        """The weight, under its former name."""
-        return self.weight
-
 
 @dataclass(frozen=True)
 class ToolTexts:
@@ -50,16 +45,6 @@ class ToolTexts:
     sentences: Sequence[str]
     opposites: frozenset[str]
     peers: Mapping[str, tuple[bool, str]] = field(default_factory=dict)
-
-    @property
-    def named(self) -> Sequence[Verb]:
-        """The verbs of the name, under their former name."""
-        return self.name_verbs
-
-    @property
-    def described(self) -> Sequence[Verb]:
-        """The verbs of the description, under their former name."""
-        return self.description_verbs
 
 
 def is_destructive(verbs: Sequence[Verb]) -> bool | None:

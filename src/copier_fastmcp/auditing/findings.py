@@ -101,7 +101,7 @@ def audit_tools(
     profile: str = "foreign",
     server: str = "",
     *,
-    ours: bool = False,
+    is_own: bool = False,
     declared: Collection[str] = (),
 ) -> tuple[list[AuditFinding], list[Question]]:
     """What is wrong with a server's tools, and what nobody can tell from outside.
@@ -110,7 +110,7 @@ def audit_tools(
         definitions: The tools as tools/list has them.
         profile: `foreign` for any server, `anthropic` or `openai` for a directory's own rules.
         server: What tells this server from others that are audited with it.
-        ours: Whether the reader can edit the server: the fixes are then those of its policy.
+        is_own: Whether the reader owns, and so can edit, the server: the fixes are then those of its policy.
         declared: Tools whose behavior is declared, and proved by running them; what their words
             say does not count against it.
     """
@@ -131,11 +131,13 @@ def audit_tools(
             elif profile in load_rules()[result.rule]["profiles"]:
                 findings.append(result)
     named = {finding.tool for finding in findings}
-    for finding in _apply_rules(tools, errors, profile, ours):
+    for finding in _apply_rules(tools, errors, profile, is_own):
         is_repeated = finding.rule in MISSING_HINTS and finding.tool in named
         if not is_repeated or profile != "foreign":
             findings.append(finding)
-    order = {tool.name: place for place, tool in reversed(list(enumerate(tools)))}
+    order: dict[str, int] = {}
+    for place, tool in enumerate(tools):
+        order.setdefault(tool.name, place)
     findings.sort(key=lambda finding: order[finding.tool])
     return [replace(finding, server=server) for finding in findings], questions
 
@@ -144,12 +146,12 @@ def _compare_hints(
     tool: Tool, verdicts: Mapping[str, Verdict]
 ) -> Iterator[AuditFinding | Question]:
     """Compare the hints of a tool with what its definition shows."""
-    reads = verdicts[READ_ONLY].value
+    is_read_only = verdicts[READ_ONLY].value
     declared = tool.annotations.get(READ_ONLY)
-    if reads is None and isinstance(declared, bool):
-        reads = declared
+    if is_read_only is None and isinstance(declared, bool):
+        is_read_only = declared
     for hint in HINTS:
-        if hint in (DESTRUCTIVE, IDEMPOTENT) and reads is not False:
+        if hint in (DESTRUCTIVE, IDEMPOTENT) and is_read_only is not False:
             continue  # these two mean nothing for a tool that only reads
         verdict = verdicts[hint]
         if verdict.clash or _is_bolder_than_author(tool, hint, verdict):
@@ -201,13 +203,15 @@ def _compare_hint(tool: Tool, verdict: Verdict, hint: str) -> AuditFinding | Non
         message=f"{statement}, but {' and '.join(verdict.evidence[:SHOWN_EVIDENCE])}",
         mend=f"{advice}; {load_vocabulary()['meanwhile'][rule]}",
         severity=severity,
-        source=find_source(rule, ours=False),
+        source=find_source(rule, is_own=False),
     )
 
 
 def _find_typos(tool: Tool) -> list[str]:
     """Names among the annotations that were meant for a hint; others are somebody's own."""
-    hints = {name.lower().removesuffix(end) for name in HINTS for end in ("", "hint")}
+    hints: set[str] = set()
+    for hint in HINTS:
+        hints |= {hint.lower(), hint.lower().removesuffix("hint")}
     typos = []
     for annotation in tool.annotations.keys() - KNOWN_ANNOTATIONS:
         name = str(annotation)
@@ -217,7 +221,7 @@ def _find_typos(tool: Tool) -> list[str]:
 
 
 def _apply_rules(
-    tools: Sequence[Tool], errors: Sequence[Sequence[str]], profile: str, ours: bool
+    tools: Sequence[Tool], errors: Sequence[Sequence[str]], profile: str, is_own: bool
 ) -> list[AuditFinding]:
     """The findings of rules without a verdict; one for a tool and a rule."""
     messages: dict[tuple[str, str], list[str]] = {}
@@ -246,20 +250,20 @@ def _apply_rules(
             derived=None,
             evidence=tuple(rule_messages),
             message=_join_messages(rule_messages),
-            mend=_find_fix(rule, ours),
+            mend=_find_fix(rule, is_own),
             severity=_rate(rule, profile),
-            source=find_source(rule, ours=ours),
+            source=find_source(rule, is_own=is_own),
         )
         findings.append(finding)
     return findings
 
 
-def _find_fix(rule: str, ours: bool) -> str:
-    own: str = load_rules()[rule]["mend"]
-    if ours:
-        return own
-    foreign: str = load_vocabulary()["mends"].get(rule, own)
-    return foreign
+def _find_fix(rule: str, is_own: bool) -> str:
+    project_fix: str = load_rules()[rule]["mend"]
+    if is_own:
+        return project_fix
+    foreign_fix: str = load_vocabulary()["mends"].get(rule, project_fix)
+    return foreign_fix
 
 
 def _rate(rule: str, profile: str) -> str:
@@ -271,9 +275,9 @@ def _rate(rule: str, profile: str) -> str:
 
 
 def _join_messages(messages: Sequence[str]) -> str:
-    rest = (
+    suffix = (
         f" and {len(messages) - SHOWN_EVIDENCE} more"
         if len(messages) > SHOWN_EVIDENCE
         else ""
     )
-    return "; ".join(dict.fromkeys(messages[:SHOWN_EVIDENCE])) + rest
+    return "; ".join(dict.fromkeys(messages[:SHOWN_EVIDENCE])) + suffix

@@ -1,7 +1,7 @@
 """Evidence in the parameters and in the result of a tool."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -60,9 +60,12 @@ class Choice:
 def list_known(tool: Tool, kind: str) -> list[str]:
     """The parameters of a tool whose whole name is in a list of the vocabulary."""
     names = word_list(f"takes_{kind}")
-    return sorted(
-        name for name in tool.parameters if "_".join(split_name(name)) in names
-    )
+    return _list_parameters(tool, lambda name: "_".join(split_name(name)) in names)
+
+
+def _list_parameters(tool: Tool, is_listed: Callable[[str], bool]) -> list[str]:
+    """The parameters whose names meet a condition, sorted."""
+    return sorted(filter(is_listed, tool.parameters))
 
 
 def has_identity(tool: Tool) -> bool:
@@ -78,9 +81,8 @@ def _last_word(name: str) -> str:
 
 def list_positions(tool: Tool) -> list[str]:
     """The parameters that name a position, where something else may be the next time."""
-    return sorted(
-        name for name in tool.parameters if _last_word(name) in word_list("places")
-    )
+    places = word_list("places")
+    return _list_parameters(tool, lambda name: _last_word(name) in places)
 
 
 def has_content(tool: Tool) -> bool:
@@ -118,7 +120,7 @@ def _collect_read_evidence(tool: Tool) -> Iterator[Evidence]:
                 "parameters", READ_ONLY, value, WEAK, f"it takes {names[0]!r}"
             )
             break
-    targets = sorted(name for name in tool.parameters if _is_write_target(name))
+    targets = _list_parameters(tool, _is_write_target)
     if targets:
         text = f"it can write to {targets[0]!r}"
         yield Evidence("parameters", READ_ONLY, False, STRONG, text)
@@ -128,6 +130,10 @@ def _collect_read_evidence(tool: Tool) -> Iterator[Evidence]:
             yield Evidence(
                 "parameters", READ_ONLY, False, STRONG, f"it takes a flag {name!r}"
             )
+
+
+def _is_version(name: str) -> bool:
+    return "_".join(split_name(name)) in VERSIONS
 
 
 def _is_write_target(name: str) -> bool:
@@ -150,9 +156,7 @@ def _list_state_switches(tool: Tool) -> list[str]:
 def _collect_repetition_evidence(texts: ToolTexts) -> Iterator[Evidence]:
     """What parameters show about a second call: another state, another thing, or the same."""
     tool = texts.tool
-    versions = sorted(
-        name for name in tool.parameters if "_".join(split_name(name)) in VERSIONS
-    )
+    versions = _list_parameters(tool, _is_version)
     if versions:
         text = f"it takes {versions[0]!r}, which a second call does not match"
         yield Evidence("version", IDEMPOTENT, False, CERTAIN, text)
@@ -180,8 +184,8 @@ def _collect_repetition_evidence(texts: ToolTexts) -> Iterator[Evidence]:
         text = f"{states[0]!r} says what it ends with"
         yield Evidence("parameters", IDEMPOTENT, True, WEAK, text)
     qualities = word_list("qualities")
-    assigned = sorted(
-        name for name in tool.parameters if qualities & {*split_name(name)}
+    assigned = _list_parameters(
+        tool, lambda name: not qualities.isdisjoint(split_name(name))
     )
     if assigned:
         text = f"it assigns {assigned[0]!r}"
@@ -219,37 +223,41 @@ def _find_quoted_choices(tool: Tool, name: str) -> list[str]:
 def _collect_choice_evidence(tool: Tool) -> Iterator[Evidence]:
     for choice in list_act_choices(tool):
         name = choice.parameter
-        writes = [verb for verb in choice.verbs if verb.kind in WRITES]
-        if not writes and choice.is_complete:
-            text = (
-                f"its {name!r} is one of {'/'.join(verb.word for verb in choice.verbs)}"
-            )
+        write_verbs = [verb for verb in choice.verbs if verb.kind in WRITES]
+        if not write_verbs and choice.is_complete:
+            text = f"its {name!r} is one of {_join_words(choice.verbs)}"
             yield Evidence("choices", READ_ONLY, True, STRONG, text)
-        if len(writes) < 2 and not any(verb.sure for verb in writes):
+        if len(write_verbs) < 2 and not any(verb.sure for verb in write_verbs):
             continue
-        text = f"its {name!r} can be {writes[0].word!r}"
+        text = f"its {name!r} can be {write_verbs[0].word!r}"
         yield Evidence("choices", READ_ONLY, False, CERTAIN, text)
-        losing = [verb for verb in writes if is_destructive([verb])]
+        losing = [verb for verb in write_verbs if is_destructive([verb])]
         if losing:
             text = f"its {name!r} can be {losing[0].word!r}"
             yield Evidence("choices", DESTRUCTIVE, True, CERTAIN, text)
-        idempotent = is_idempotent(tool, writes)
+        idempotent = is_idempotent(tool, write_verbs)
         if idempotent is not None and (choice.is_complete or not idempotent):
-            text = f"its {name!r} can be {'/'.join(verb.word for verb in writes)}"
+            text = f"its {name!r} can be {_join_words(write_verbs)}"
             yield Evidence("choices", IDEMPOTENT, idempotent, STRONG, text)
+
+
+def _join_words(verbs: Sequence[Verb]) -> str:
+    return "/".join(verb.word for verb in verbs)
 
 
 def is_idempotent(tool: Tool, verbs: Sequence[Verb]) -> bool | None:
     """Whether a second call changes nothing more; None where the verbs do not show it."""
-    writes = [verb for verb in verbs if verb.kind in WRITES]
-    words = {verb.word for verb in writes}
+    write_verbs = [verb for verb in verbs if verb.kind in WRITES]
+    words = {verb.word for verb in write_verbs}
     if words & word_list("repeats_more"):
         return False
     if len(words) == 2 and words & word_list(
         "upserted"
     ):  # create or update: one end state
-        writes = [verb for verb in writes if verb.word not in ("create", "add")]
-    if writes and all(_settles(tool, verb) for verb in writes):
+        write_verbs = [
+            verb for verb in write_verbs if verb.word not in ("create", "add")
+        ]
+    if write_verbs and all(_settles(tool, verb) for verb in write_verbs):
         return True
     return None
 
@@ -271,9 +279,11 @@ def _collect_result_evidence(tool: Tool) -> Iterator[Evidence]:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     names = {"_".join(split_name(name)) for name in properties or ()}
     for kind, value in (("writes", False), ("reads", True)):
-        known = sorted(names & word_list(f"returns_{kind}"))
-        if known:
-            yield Evidence("result", READ_ONLY, value, WEAK, f"it returns {known[0]!r}")
+        returned = sorted(names & word_list(f"returns_{kind}"))
+        if returned:
+            yield Evidence(
+                "result", READ_ONLY, value, WEAK, f"it returns {returned[0]!r}"
+            )
             return
 
 

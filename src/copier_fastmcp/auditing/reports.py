@@ -18,7 +18,7 @@ def is_at_least(finding: AuditFinding, level: str) -> bool:
     return LEVELS.index(finding.severity) <= LEVELS.index(level)
 
 
-def _severity_of(finding: AuditFinding) -> int:
+def _rank_severity(finding: AuditFinding) -> int:
     return LEVELS.index(finding.severity)
 
 
@@ -28,7 +28,7 @@ def print_findings(
     """Print findings, the worst first, then the questions, then how many there are."""
     has_several_servers = len({finding.server for finding in findings}) > 1
     rows = []
-    for finding in sorted(findings, key=_severity_of):
+    for finding in sorted(findings, key=_rank_severity):
         name = (
             f"{finding.server}: {finding.tool}" if has_several_servers else finding.tool
         )

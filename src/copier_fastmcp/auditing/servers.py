@@ -22,7 +22,7 @@ def fetch_tools(
     from .wire import fetch_from_server
 
     with (
-        _silent(),
+        _silence_logging(),
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log,
     ):
         try:
@@ -40,12 +40,12 @@ def fetch_tools(
                 late or str(error) or type(error).__name__,
                 *log.read().splitlines()[-1:],
             ]
-            why = f"could not check {url or server or 'an empty command'}: {' | '.join(reasons)}"
-            raise UnableError(why) from error
+            message = f"could not check {url or server or 'an empty command'}: {' | '.join(reasons)}"
+            raise UnableError(message) from error
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
+def _silence_logging() -> Iterator[None]:
     """Without what libraries log: what goes wrong is one line, ours."""
     before = logging.root.manager.disable
     logging.disable()

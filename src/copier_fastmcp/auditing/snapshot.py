@@ -107,7 +107,7 @@ def exclude_known(findings: Sequence[AuditFinding], path: Path) -> list[AuditFin
         UnableError: The file cannot be read, or holds something else.
     """
     try:
-        known = _load_keys(path)
+        baseline = _load_keys(path)
     except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
         reason = f"{path} is not a baseline ({error})"
         raise UnableError(
@@ -115,8 +115,8 @@ def exclude_known(findings: Sequence[AuditFinding], path: Path) -> list[AuditFin
         ) from error
     fresh = []
     for finding in findings:
-        if known[finding.key()]:
-            known[finding.key()] -= 1
+        if baseline[finding.key()]:
+            baseline[finding.key()] -= 1
         else:
             fresh.append(finding)
     return fresh

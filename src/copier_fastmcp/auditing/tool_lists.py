@@ -39,11 +39,15 @@ def read_tool_list(path: Path) -> Tools:
     if len(text) > LARGEST:
         raise ValueError(f"it is larger than {LARGEST >> 20} MiB")
     try:
-        kept = json.loads(text)
+        content = json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     for key in ("result", "tools"):
-        kept = kept[key] if isinstance(kept, dict) and key in kept else kept
-    if not isinstance(kept, list) or not all(isinstance(tool, dict) for tool in kept):
+        content = (
+            content[key] if isinstance(content, dict) and key in content else content
+        )
+    if not isinstance(content, list) or not all(
+        isinstance(tool, dict) for tool in content
+    ):
         raise ValueError("it is neither a list of tools nor an answer to tools/list")
-    return check_count(kept)
+    return check_count(content)

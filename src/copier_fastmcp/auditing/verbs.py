@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
@@ -66,7 +66,7 @@ class Clause:
 
     verb: Verb | None
     word: str
-    rest: str
+    remainder: str
 
 
 @cache
@@ -139,11 +139,10 @@ def find_common_prefixes(names: Sequence[str]) -> set[str]:
         parts = split_name(name)
         if len(parts) > 1:
             counts[parts[0]] += 1
-    common = {
-        word
-        for word, count in counts.items()
-        if count > 2 and count >= 0.4 * len(names)
-    }
+    common: set[str] = set()
+    for word, count in counts.items():
+        if count > 2 and count >= 0.4 * len(names):
+            common.add(word)
     return common - load_verbs().keys()
 
 
@@ -163,7 +162,7 @@ def parse_name(
         del parts[0]
     parts = _join_particles(parts)
     verbs = [_find_name_verb(parts, position) for position in range(len(parts))]
-    first = next((position for position, verb in enumerate(verbs) if verb), None)
+    first = _find_first_verb(verbs, range(len(verbs)))
     if first is None:
         return _find_inner_verb(parts)
     position = _choose_position(parts, verbs, first, description_verbs)
@@ -176,7 +175,8 @@ def parse_name(
             positions.append(between + 1)
     is_prominent = position <= 2 or position == last
     joined = []
-    for verb in (verbs[position] for position in positions):
+    for position in positions:
+        verb = verbs[position]
         if verb is not None:
             joined.append(Verb(verb.word, verb.kind, verb.sure and is_prominent))
     return joined
@@ -186,6 +186,16 @@ def _find_name_verb(parts: Sequence[str], position: int) -> Verb | None:
     part = parts[position]
     produced = _find_producing_verb(part, parts[position:])
     return produced or load_verbs().get(part) or _find_prefixed_verb([part])
+
+
+def _find_first_verb(
+    verbs: Sequence[Verb | None], positions: Iterable[int]
+) -> int | None:
+    """The first of some positions that has a verb."""
+    for position in positions:
+        if verbs[position] is not None:
+            return position
+    return None
 
 
 def _choose_position(
@@ -199,8 +209,8 @@ def _choose_position(
     last_verb = verbs[last]
     nouns = word_list("nouns")
     if first > 0 and parts[first] in nouns:  # `shopping_list_add_items`
-        between = range(first + 1, last)
-        first = next((position for position in between if verbs[position]), first)
+        later = _find_first_verb(verbs, range(first + 1, last))
+        first = first if later is None else later
     is_last_noun = parts[last] in nouns
     if 0 < first == last and is_last_noun and _kind_of(last_verb) != READ:
         return None  # `feedback_link`
@@ -261,10 +271,11 @@ def split_sentences(text: str) -> list[str]:
     with_headings = re.sub(
         r"(?m)^([ \t]*#.*)$", r"\1\n", text
     )  # a heading is a sentence
-    sentences = [
-        " ".join(sentence.split()) for sentence in SENTENCE.split(with_headings)
-    ]
-    return [sentence for sentence in sentences if sentence]
+    sentences: list[str] = []
+    for sentence in SENTENCE.split(with_headings):
+        if sentence.strip():
+            sentences.append(" ".join(sentence.split()))
+    return sentences
 
 
 def _skip_lead_in(sentence: str) -> str:
@@ -285,21 +296,25 @@ def _skip_label(sentence: str) -> str:
     label = LABEL.match(sentence)
     if label is None or find_verb(label[1].lower()) is not None:
         return sentence
-    rest = sentence[label.end() :]
-    return rest if rest[0].isupper() or _parse_clause(rest).verb else sentence
+    remainder = sentence[label.end() :]
+    return (
+        remainder
+        if remainder[0].isupper() or _parse_clause(remainder).verb
+        else sentence
+    )
 
 
 def parse_sentence(sentence: str) -> list[Verb]:
     """The verb that a sentence begins with, and verbs joined to that one."""
     sentence = _skip_lead_in(sentence)
     clause = _parse_clause(sentence)
-    following = re.findall("[a-z]+", clause.rest.lower())[:5]
+    following = re.findall("[a-z]+", clause.remainder.lower())[:5]
     lead = _find_producing_verb(clause.word, following) or clause.verb
     if lead is None and re.match(phrase_pattern("performs"), sentence, re.IGNORECASE):
         return _find_performed_act(following)
     if re.match(phrase_pattern("asks"), sentence, re.IGNORECASE):
         lead = Verb(clause.word, READ, True)
-    if re.match(" here\\b", clause.rest):  # `Start here if ...`
+    if re.match(" here\\b", clause.remainder):  # `Start here if ...`
         return []
     if ANSWERING.match(sentence):  # `Use this to answer questions about ...`
         return []
@@ -324,7 +339,7 @@ def _find_performed_act(following: Sequence[str]) -> list[Verb]:
 
 def _find_leading_noun(clause: Clause) -> Verb | None:
     """The act of a sentence without a verb: `full-text search for`, `deletion of`."""
-    noun = re.match(r"(?: ([a-z]+))? (?:of|for|over|on)\b", clause.rest)
+    noun = re.match(r"(?: ([a-z]+))? (?:of|for|over|on)\b", clause.remainder)
     if noun is None:
         return None
     if not noun[1]:
@@ -341,15 +356,23 @@ def _parse_clause(sentence: str) -> Clause:
     if not match:
         return Clause(None, "", "")
     word = ((match[1] or "") + match[2]).lower()
-    rest = sentence[match.end() :]
-    particle = re.match(f" ({'|'.join(PARTICLES)})\\b", rest)
+    remainder = sentence[match.end() :]
+    particle = re.match(f" ({'|'.join(PARTICLES)})\\b", remainder)
     if particle:
         forms = list_base_forms(word)
-        phrasal = [load_verbs().get(form + particle[1]) for form in forms]
-        verb = next((verb for verb in phrasal if verb), None)
+        verb = _find_phrasal_verb(forms, particle[1])
         if verb or PHRASAL.intersection(forms):
-            return Clause(verb, word, rest[particle.end() :])
-    return Clause(find_verb(word), word, rest)
+            return Clause(verb, word, remainder[particle.end() :])
+    return Clause(find_verb(word), word, remainder)
+
+
+def _find_phrasal_verb(forms: Sequence[str], particle: str) -> Verb | None:
+    """The verb that a form and a particle make: `log in`."""
+    for form in forms:
+        verb = load_verbs().get(form + particle)
+        if verb:
+            return verb
+    return None
 
 
 NOUN_ENDINGS = (
@@ -383,16 +406,16 @@ def _find_purpose(sentence: str) -> list[Verb]:
 
 def _find_joined_verbs(clause: Clause) -> Iterator[Verb]:
     """Verbs that `and`, `or` or a comma joins to the first one, in the same form."""
-    rest = clause.rest
+    remainder = clause.remainder
     in_third_person = _is_third_person(clause.word)
     reached = 0
-    for match in re.finditer(JOINED, rest):
+    for match in re.finditer(JOINED, remainder):
         word = match[2]
-        following = rest[match.end() :]
+        following = remainder[match.end() :]
         verb = find_verb(word)
         if verb is None or _is_third_person(word) is not in_third_person:
             continue
-        is_adjacent = re.search(r"[a-z]", rest[reached : match.start()]) is None
+        is_adjacent = re.search(r"[a-z]", remainder[reached : match.start()]) is None
         if is_adjacent:
             reached = match.end()  # `create, update, delete or move`
         has_conjunction = bool(match[1].strip(" ,"))

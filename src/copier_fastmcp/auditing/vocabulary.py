@@ -34,10 +34,10 @@ def load_rules() -> dict[str, dict[str, Any]]:
     return {**load_tables()["rules"], **load_vocabulary()["rules"]}
 
 
-def find_source(rule: str, *, ours: bool) -> str:
+def find_source(rule: str, *, is_own: bool) -> str:
     """Who requires a rule; the decisions of a project are not a source for another server."""
     source: str = load_rules()[rule]["source"]
-    if ours:
+    if is_own:
         return source
     foreign_source: str = load_vocabulary()["sources"].get(rule, source)
     return foreign_source

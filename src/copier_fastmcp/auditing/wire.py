@@ -31,7 +31,7 @@ class Page(BaseModel):
     cursor: str | None = Field(default=None, alias="nextCursor")
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _BoundedStream(httpx2.AsyncByteStream):
     """The bytes of an answer, which ends in an error where it is larger than a whole list may be."""
 
     def __init__(self, stream: Any) -> None:
@@ -49,23 +49,25 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-async def _bounded(response: httpx2.Response) -> None:
+async def _bound_response(response: httpx2.Response) -> None:
     """Read no more than anybody has, and nothing compressed, which may unfold to a thousand times its size."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise httpx2.ReadError("a compressed answer, which was not asked for")
-    response.stream = _Bounded(response.stream)
+    response.stream = _BoundedStream(response.stream)
 
 
-def _http(headers: Any = None, timeout: Any = None, auth: Any = None, **_: Any) -> Any:
+def _build_http_client(
+    headers: Any = None, timeout: Any = None, auth: Any = None, **_: Any
+) -> Any:
     """The client of the SDK, with bounds."""
     client = create_mcp_http_client(
         {**(headers or {}), "Accept-Encoding": "identity"}, timeout, auth
     )
-    client.event_hooks = {"response": [_bounded]}
+    client.event_hooks = {"response": [_bound_response]}
     return client
 
 
-async def _page(session: ClientSession, cursor: str | None) -> Page:
+async def _fetch_page(session: ClientSession, cursor: str | None) -> Page:
     """A page, also one that the SDK refuses: what is wrong with it is for the audit to say."""
     request = ListToolsRequest(params=PaginatedRequestParams(cursor=cursor))
     try:
@@ -82,20 +84,20 @@ async def list_all_tools(client: Client[Any]) -> Tools:
     """Every tool of a server; a cursor that comes again, or too much of it, is an error."""
     tools: Tools = []
     size = 0
-    seen: list[str | None] = [None]
+    cursors: list[str | None] = [None]
     while True:
-        page = await _page(client.session, seen[-1])
+        page = await _fetch_page(client.session, cursors[-1])
         tools = check_count(tools + page.tools)
         size += len(json.dumps(page.tools))
         if size > LARGEST:
             raise ValueError(f"more than {LARGEST >> 20} MiB of tools")
         if page.cursor is None:
             return tools
-        if page.cursor in seen:
+        if page.cursor in cursors:
             raise ValueError(
                 f"its pages go in a circle: the cursor {page.cursor!r} came twice"
             )
-        seen.append(page.cursor)
+        cursors.append(page.cursor)
 
 
 async def fetch_from_server(
@@ -126,13 +128,13 @@ async def fetch_from_server(
     else:
         sse = infer_transport_type_from_url(url) == "sse"
         kind = SSETransport if sse else StreamableHttpTransport
-        transport = kind(url, dict(headers), httpx_client_factory=_http)
+        transport = kind(url, dict(headers), httpx_client_factory=_build_http_client)
 
-    async def unheard(message: object) -> None:
+    async def ignore_log(message: object) -> None:
         """A server's log is not our output."""
 
     with anyio.fail_after(seconds):
         async with Client(
-            transport, init_timeout=seconds, log_handler=unheard
+            transport, init_timeout=seconds, log_handler=ignore_log
         ) as client:
             return await list_all_tools(client)

@@ -5,7 +5,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from .low_level import LowLevelTools
-from .modules import FUNCTIONS, Function, Module, Place, Project, list_parameters
+from .modules import (
+    FUNCTIONS,
+    Function,
+    Module,
+    Place,
+    Project,
+    list_functions,
+    list_keyword_values,
+    list_names,
+    list_parameter_names,
+)
 from .mounts import find_mounts, name_server
 from .receivers import Receivers
 from .registrations import RegistrationArguments, SourceTool
@@ -30,31 +40,33 @@ class ToolDiscovery(RegistrationArguments):
         self.receivers = Receivers(project)
         self.mounted, self.prefixes = find_mounts(project)
 
-    def tools(self) -> list[SourceTool]:
+    def find_tools(self) -> list[SourceTool]:
         """Every tool, in the order of the files."""
         rows: dict[tuple[str, int], SourceTool] = {}
         for module in self.project.modules.values():
             for node in module.nodes:
-                for found in (
-                    *self._decorated(module, node),
-                    *self._called(module, node),
+                for registration in (
+                    *self._list_decorated_tools(module, node),
+                    *self._list_called_tools(module, node),
                 ):
-                    prefix = self.prefixes.get(found.server, "")
+                    prefix = self.prefixes.get(registration.server, "")
                     named = replace(
-                        found, name=f"{prefix}{found.name}", local=found.name
+                        registration,
+                        name=f"{prefix}{registration.name}",
+                        local=registration.name,
                     )
                     place = named.function or named.site
                     rows.setdefault((named.name, id(place)), named)
         if any(tool.reason for tool in rows.values()):
-            for tool in self._marked():
+            for tool in self._list_marked_tools():
                 rows.setdefault((tool.name, id(tool.function)), tool)
         for tool in LowLevelTools(self.project, self.receivers).find():
             rows.setdefault((tool.name, id(tool.site)), tool)
         return sorted(
-            rows.values(), key=lambda one: (str(one.module.path), one.site.lineno)
+            rows.values(), key=lambda row: (str(row.module.path), row.site.lineno)
         )
 
-    def _marked(self) -> Iterator[SourceTool]:
+    def _list_marked_tools(self) -> Iterator[SourceTool]:
         """The functions that a decorator of the project marks as tools, for a loop that registers them."""
         for module in self.project.modules.values():
             for node in module.nodes:
@@ -67,50 +79,59 @@ class ToolDiscovery(RegistrationArguments):
                     if place is None or not isinstance(place.node, FUNCTIONS):
                         continue
                     name = place.node.name
-                    if "tool" not in name.split("_") or any(self._own(module, target)):
+                    if "tool" not in name.split("_") or any(
+                        self._list_inner_registrations(module, target)
+                    ):
                         continue
-                    said = (
-                        self.said(module, call)
+                    registration = (
+                        self.parse_registration(module, call)
                         if call
                         else SourceTool("", module, decorator)
                     )
                     marked = node.name if isinstance(node, FUNCTIONS) else ""
                     yield replace(
-                        said,
-                        name=said.name or marked,
-                        local=said.name or marked,
+                        registration,
+                        name=registration.name or marked,
+                        local=registration.name or marked,
                         site=decorator,
                         function=node if isinstance(node, FUNCTIONS) else None,
                         home=module,
-                        own=name,
+                        own_decorator=name,
                         marked=True,
                     )
 
     # decorators
 
-    def _decorated(self, module: Module, node: ast.AST) -> Iterator[SourceTool]:
+    def _list_decorated_tools(
+        self, module: Module, node: ast.AST
+    ) -> Iterator[SourceTool]:
         if not isinstance(node, FUNCTIONS):
             return
         for decorator in node.decorator_list:
             call = decorator if isinstance(decorator, ast.Call) else None
             target = call.func if call else decorator
-            if self._registers(module, target):
-                yield self._made(module, decorator, call, Place(module, node))
+            if self._is_registration(module, target):
+                yield self._build_tool(module, decorator, call, Place(module, node))
             for inner in (
-                self._own(module, target) if not self._registers(module, target) else ()
+                self._list_inner_registrations(module, target)
+                if not self._is_registration(module, target)
+                else ()
             ):
                 name = ast.unparse(target)
-                made = self._made(module, decorator, call, Place(module, node))
-                below = self.said(inner.module, inner.node)
-                said = (
-                    any(word.arg == "name" for word in call.keywords) if call else False
+                tool = self._build_tool(module, decorator, call, Place(module, node))
+                inner_registration = self.parse_registration(inner.module, inner.node)
+                has_name = call is not None and bool(list_keyword_values(call, "name"))
+                wire_name = self._format_inner_name(
+                    inner.node, tool.name if has_name else node.name
                 )
-                wire = self._inner_name(inner.node, made.name if said else node.name)
                 yield replace(
-                    made, name=wire, own=name, hints=made.hints or below.hints
+                    tool,
+                    name=wire_name,
+                    own_decorator=name,
+                    hints=tool.hints or inner_registration.hints,
                 )
 
-    def _registers(self, module: Module, target: ast.expr) -> bool:
+    def _is_registration(self, module: Module, target: ast.expr) -> bool:
         """Whether an expression is `mcp.tool`, of whatever holds a server."""
         if isinstance(target, ast.Name):
             return module.imports.get(target.id) in (
@@ -124,46 +145,53 @@ class ToolDiscovery(RegistrationArguments):
     def _is_server(self, module: Module, expression: ast.expr) -> bool:
         place = self.project.resolve(module, expression)
         if place and isinstance(place.node, ast.Call):
-            made = self.project.dotted(place.module, place.node.func)
-            package = made.split(".")[0]
-            known = {name.split(".")[0] for name in self.project.modules}
-            foreign = "." in made and package not in {"fastmcp", "mcp", *known}
+            class_name = self.project.dotted(place.module, place.node.func)
+            package = class_name.split(".")[0]
+            own_packages = {name.split(".")[0] for name in self.project.modules}
+            foreign = "." in class_name and package not in {
+                "fastmcp",
+                "mcp",
+                *own_packages,
+            }
             return not foreign
         return self.project.dotted(module, expression).split(".")[0] != "pydantic_ai"
 
-    def _inner_name(self, call: ast.AST, name: str) -> str:
+    def _format_inner_name(self, call: ast.AST, name: str) -> str:
         """The name that a decorator of the project's own gives: the one that it got, or that with more around it."""
-        for value in _find_keyword(call, "name") if isinstance(call, ast.Call) else ():
+        for value in (
+            list_keyword_values(call, "name") if isinstance(call, ast.Call) else ()
+        ):
             if isinstance(value, ast.JoinedStr):
-                parts = (
-                    p.value if isinstance(p, ast.Constant) else name
-                    for p in value.values
-                )
-                return "".join(map(str, parts))
+                text = ""
+                for part in value.values:
+                    text += str(part.value) if isinstance(part, ast.Constant) else name
+                return text
         return name
 
-    def _own(self, module: Module, target: ast.expr) -> Iterator[Place]:
+    def _list_inner_registrations(
+        self, module: Module, target: ast.expr
+    ) -> Iterator[Place]:
         """The calls that register inside a decorator of the project's own, one level down."""
-        place = self._decorator(module, target)
+        place = self._resolve_decorator(module, target)
         if place is None or not isinstance(place.node, FUNCTIONS):
             return
         for node in ast.walk(place.node):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 holds = (
-                    self._registers(place.module, node.func)
+                    self._is_registration(place.module, node.func)
                     or node.func.attr == "add_tool"
                 )
                 if holds and self._takes_parameter(place.module, node, place.node):
                     yield Place(place.module, node)
 
-    def _decorator(self, module: Module, target: ast.expr) -> Place | None:
+    def _resolve_decorator(self, module: Module, target: ast.expr) -> Place | None:
         """The function of the project that a decorator is, or that has made it: `tool = make_gate(mcp)`."""
         place = self.project.resolve(module, target)
         if place is None and isinstance(target, ast.Attribute):
             return self.project.method(target.attr)
         if place is not None and isinstance(place.node, FUNCTIONS):
             return place
-        for value in self._values(module, target):
+        for value in self._list_values(module, target):
             if isinstance(value.node, ast.Call):
                 maker = self.project.resolve(value.module, value.node.func)
                 if maker is not None and isinstance(maker.node, FUNCTIONS):
@@ -174,27 +202,25 @@ class ToolDiscovery(RegistrationArguments):
         self, module: Module, call: ast.Call, around: Function
     ) -> bool:
         """Whether what a call registers comes from outside: it is given, or it is a parameter."""
-        inner = [n for n in ast.walk(around) if isinstance(n, FUNCTIONS)]
-        names = {arg.arg for one in inner for arg in list_parameters(one)}
-        names |= {one.name for one in inner if self._wraps_parameter(module, one)}
+        names: set[str] = set()
+        for function in list_functions(around):
+            names |= list_parameter_names(function)
+            if self._wraps_parameter(module, function):
+                names.add(function.name)
         outer = module.parents.get(call)
         calls = [call, *([outer] if isinstance(outer, ast.Call) else [])]
-        used = {
-            n.id
-            for c in calls
-            for a in c.args
-            for n in ast.walk(a)
-            if isinstance(n, ast.Name)
-        }
+        used: set[str] = set()
+        for outer_call in calls:
+            for argument in outer_call.args:
+                used |= list_names(argument)
         returned = isinstance(outer, ast.Return) and not call.args
         return bool(names & used) or returned
 
     def _wraps_parameter(self, module: Module, function: ast.AST) -> bool:
         """Whether a function wraps a parameter of the one around it: `@functools.wraps(function)`."""
         parameters: set[str] = set()
-        for around in module.above(function):
-            if isinstance(around, FUNCTIONS):
-                parameters.update(argument.arg for argument in list_parameters(around))
+        for around in module.list_enclosing_functions(function):
+            parameters |= list_parameter_names(around)
         for decorator in getattr(function, "decorator_list", ()):
             if not isinstance(decorator, ast.Call) or not decorator.args:
                 continue
@@ -205,24 +231,26 @@ class ToolDiscovery(RegistrationArguments):
 
     # calls
 
-    def _called(self, module: Module, node: ast.AST) -> Iterator[SourceTool]:
+    def _list_called_tools(self, module: Module, node: ast.AST) -> Iterator[SourceTool]:
         if not isinstance(node, ast.Call):
             return
         function = node.func
-        if isinstance(function, ast.Call) and self._registers(module, function.func):
-            yield from self._registered(module, function, node.args[:1])
+        if isinstance(function, ast.Call) and self._is_registration(
+            module, function.func
+        ):
+            yield from self._build_registered_tools(module, function, node.args[:1])
         elif isinstance(function, ast.Attribute):
-            of = self.project.dotted(module, function.value)
+            owner = self.project.dotted(module, function.value)
             if function.attr in MADE_ELSEWHERE and (
-                of.endswith(SERVERS) or "proxy" in of.lower()
+                owner.endswith(SERVERS) or "proxy" in owner.lower()
             ):
                 reason = (
                     f"{MADE_ELSEWHERE[function.attr]} are known when it runs; {DECLARE}"
                 )
                 yield SourceTool("*", module, node, exact=False, reason=reason)
-            elif function.attr == "from_function" and of.endswith("Tool"):
-                yield from self._registered(
-                    module, node, node.args[:1] or _find_keyword(node, "fn")
+            elif function.attr == "from_function" and owner.endswith("Tool"):
+                yield from self._build_registered_tools(
+                    module, node, node.args[:1] or list_keyword_values(node, "fn")
                 )
             elif (
                 function.attr == "tool"
@@ -230,49 +258,56 @@ class ToolDiscovery(RegistrationArguments):
                 and not isinstance(
                     node.args[0], ast.Constant | ast.JoinedStr | ast.Starred
                 )
-                and self._registers(module, function)
+                and self._is_registration(module, function)
             ):
-                yield from self._registered(module, node, node.args[:1])
+                yield from self._build_registered_tools(module, node, node.args[:1])
             elif function.attr == "add_tool":
-                given = (
+                functions = (
                     node.args[:1]
-                    or _find_keyword(node, "fn")
-                    or _find_keyword(node, "tool")
+                    or list_keyword_values(node, "fn")
+                    or list_keyword_values(node, "tool")
                 )
-                made = isinstance(given[0], ast.Call) if given else True
-                if given and not made and not self._holds_tool(module, given[0]):
-                    yield from self._registered(module, node, given)
+                is_call = isinstance(functions[0], ast.Call) if functions else True
+                if (
+                    functions
+                    and not is_call
+                    and not self._holds_tool(module, functions[0])
+                ):
+                    yield from self._build_registered_tools(module, node, functions)
 
     def _holds_tool(self, module: Module, expression: ast.expr) -> bool:
         """Whether a name holds a Tool that was made elsewhere, and so is found there."""
-        for place in self._values(module, expression):
+        for place in self._list_values(module, expression):
             if isinstance(place.node, ast.Call) and isinstance(
                 place.node.func, ast.Attribute
             ):
                 return place.node.func.attr == "from_function"
         return False
 
-    def _registered(
-        self, module: Module, call: ast.Call, given: Sequence[ast.expr]
+    def _build_registered_tools(
+        self, module: Module, call: ast.Call, functions: Sequence[ast.expr]
     ) -> Iterator[SourceTool]:
-        for expression in given:
-            places = list(self._functions(module, expression))
+        for expression in functions:
+            places = list(self._resolve_functions(module, expression))
             if not places and isinstance(expression, ast.Lambda):
                 reason = (
                     "it is a lambda; write it as a function, or use policy.tool(...)"
                 )
-                yield replace(self._made(module, call, call, None), reason=reason)
+                yield replace(self._build_tool(module, call, call, None), reason=reason)
             elif not places and not self._is_parameter(module, expression):
-                known = self._made(module, call, call, None)
-                name = known.name if known.name != "*" else ast.unparse(expression)
+                tool = self._build_tool(module, call, call, None)
+                name = tool.name if tool.name != "*" else ast.unparse(expression)
                 yield replace(
-                    known, name=name, exact=False, reason=self._why(module, expression)
+                    tool,
+                    name=name,
+                    exact=False,
+                    reason=self._explain_dynamic_function(module, expression),
                 )
             for place in places:
                 if not self._wraps_parameter(place.module, place.node):
-                    yield self._made(module, call, call, place)
+                    yield self._build_tool(module, call, call, place)
 
-    def _why(self, module: Module, expression: ast.expr) -> str:
+    def _explain_dynamic_function(self, module: Module, expression: ast.expr) -> str:
         loops = any(
             isinstance(node, ast.For | ast.comprehension)
             for node in module.above(expression)
@@ -285,34 +320,33 @@ class ToolDiscovery(RegistrationArguments):
 
     def _is_parameter(self, module: Module, expression: ast.expr) -> bool:
         """Whether a name is a parameter of the function around it: an own decorator, found where it is used."""
-        names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
-        for around in module.above(expression):
-            if isinstance(around, FUNCTIONS):
-                given = {arg.arg for arg in list_parameters(around)}
-                if names & (given - {"self", "cls", "mcp", "app", "server"}):
-                    return True
+        names = list_names(expression)
+        for around in module.list_enclosing_functions(expression):
+            parameters = list_parameter_names(around)
+            if names & (parameters - {"self", "cls", "mcp", "app", "server"}):
+                return True
         return False
 
-    def _functions(
+    def _resolve_functions(
         self, module: Module, expression: ast.expr, depth: int = 4
     ) -> Iterator[Place]:
         """The functions that an expression may be: also through a wrapper, and a loop over a list."""
         place = self.project.resolve(module, expression)
         if place and isinstance(place.node, FUNCTIONS):
-            yield from self.project.twins(place)
+            yield from self.project.list_namesakes(place)
             return
         if isinstance(expression, ast.Attribute):
-            if found := self.project.method(expression.attr):
-                yield found
+            if function_place := self.project.method(expression.attr):
+                yield function_place
             return
         if not depth:
             return
         if isinstance(expression, ast.Call):
             for argument in expression.args[:1]:
-                yield from self._functions(module, argument, depth - 1)
+                yield from self._resolve_functions(module, argument, depth - 1)
             return
-        seen: set[int] = set()
-        for value in self._values(module, expression):
+        node_ids: set[int] = set()
+        for value in self._list_values(module, expression):
             node = value.node
             parts = (
                 node.elts
@@ -324,27 +358,24 @@ class ToolDiscovery(RegistrationArguments):
                     isinstance(part, ast.Name | ast.Attribute | ast.Call)
                     and part is not expression
                 ):
-                    for found in self._functions(value.module, part, depth - 1):
-                        if id(found.node) not in seen:
-                            seen.add(id(found.node))
-                            yield found
+                    for function_place in self._resolve_functions(
+                        value.module, part, depth - 1
+                    ):
+                        if id(function_place.node) not in node_ids:
+                            node_ids.add(id(function_place.node))
+                            yield function_place
 
-    def _values(self, module: Module, expression: ast.expr) -> Iterator[Place]:
+    def _list_values(self, module: Module, expression: ast.expr) -> Iterator[Place]:
         """What is assigned to a name around it, or what a loop takes it from."""
         if not isinstance(expression, ast.Name):
             return
-        arounds = [
-            a
-            for a in module.above(expression)
-            if isinstance(a, (*FUNCTIONS, ast.Module))
-        ]
-        for around in arounds:
+        for around in module.above(expression):
+            if not isinstance(around, (*FUNCTIONS, ast.Module)):
+                continue
             for node in ast.walk(around):
                 if isinstance(node, ast.Assign) and node.value is not expression:
-                    if any(
-                        isinstance(t, ast.Name) and t.id == expression.id
-                        for t in node.targets
-                    ):
+                    targets = [_find_name(target) for target in node.targets]
+                    if expression.id in targets:
                         yield Place(module, node.value)
                 elif (
                     isinstance(node, ast.For)
@@ -356,29 +387,31 @@ class ToolDiscovery(RegistrationArguments):
 
     # what a registration says
 
-    def _made(
+    def _build_tool(
         self, module: Module, site: ast.expr, call: ast.Call | None, place: Place | None
     ) -> SourceTool:
-        framework = self.receivers.registration(module, site)
-        said = SourceTool("", module, site)
+        framework = self.receivers.find_registration_framework(module, site)
+        registration = SourceTool("", module, site)
         if call:
-            said = self.said(module, call, named_first=bool(framework))
+            registration = self.parse_registration(
+                module, call, named_first=bool(framework)
+            )
         function = place.node if place and isinstance(place.node, FUNCTIONS) else None
         target = call.func if call else site
         held = target.value if isinstance(target, ast.Attribute) else None
         server = name_server(self.project, module, held) if held is not None else ""
-        name = said.name or (function.name if function else "*")
+        name = registration.name or (function.name if function else "*")
         if (
             function
             and place
-            and not said.name
+            and not registration.name
             and function.name in place.module.renamed
         ):
-            said = replace(
-                said, exact=False
+            registration = replace(
+                registration, exact=False
             )  # its __name__ is set while the server starts
         return replace(
-            said,
+            registration,
             name=name,
             site=site,
             function=function,
@@ -388,5 +421,6 @@ class ToolDiscovery(RegistrationArguments):
         )
 
 
-def _find_keyword(call: ast.Call, name: str) -> list[ast.expr]:
-    return [word.value for word in call.keywords if word.arg == name]
+def _find_name(expression: ast.expr) -> str:
+    """The name that an expression is; empty where it is none."""
+    return expression.id if isinstance(expression, ast.Name) else ""

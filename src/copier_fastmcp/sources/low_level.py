@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from .modules import FUNCTIONS, Function, Module, Place, Project
+from .modules import FUNCTIONS, Function, Module, Place, Project, index_keywords
 from .receivers import SDK_1, SDK_2, Receivers
 from .registrations import RegistrationArguments, SourceTool
 
@@ -29,26 +29,26 @@ class LowLevelTools(RegistrationArguments):
                 if not isinstance(node, ast.Call):
                     continue
                 if self.receivers.is_tool_type(module, node):
-                    yield from self._listed(module, node)
+                    yield from self._build_listed_tools(module, node)
 
-    def _listed(self, module: Module, call: ast.Call) -> Iterator[SourceTool]:
-        keywords = {
-            keyword.arg: keyword.value for keyword in call.keywords if keyword.arg
-        }
+    def _build_listed_tools(
+        self, module: Module, call: ast.Call
+    ) -> Iterator[SourceTool]:
+        keywords = index_keywords(call)
         schema = next((key for key in SCHEMA_KEYWORDS if key in keywords), None)
         if schema is None or "name" not in keywords:
             return
         tool = replace(
-            self.said(module, call, named_first=False),
+            self.parse_registration(module, call, named_first=False),
             framework=SCHEMA_KEYWORDS[schema],
             low_level=True,
             reason=NO_FUNCTION,
         )
-        name = self.constant_text(module, keywords["name"])
+        name = self.resolve_constant(module, keywords["name"])
         if not name:
             yield replace(tool, name="*", exact=False, reason=AT_RUN_TIME)
             return
-        handler = self._handler(module, name)
+        handler = self._find_handler(module, name)
         yield replace(
             tool,
             name=name,
@@ -61,38 +61,38 @@ class LowLevelTools(RegistrationArguments):
             home=handler.module if handler else None,
         )
 
-    def constant_text(self, module: Module, expression: ast.expr) -> str:
+    def resolve_constant(self, module: Module, expression: ast.expr) -> str:
         """A text that the source shows: a constant, a name for one, or a member of an enumeration."""
         if isinstance(expression, ast.Constant):
             return expression.value if isinstance(expression.value, str) else ""
         if isinstance(expression, ast.Attribute) and expression.attr == "value":
-            return self.constant_text(module, expression.value)
+            return self.resolve_constant(module, expression.value)
         if isinstance(expression, ast.Attribute):
             owner = self.project.resolve(module, expression.value)
             if owner is not None and isinstance(owner.node, ast.ClassDef):
                 for node in owner.node.body:
-                    targets = node.targets if isinstance(node, ast.Assign) else []
-                    names = [
-                        target.id for target in targets if isinstance(target, ast.Name)
-                    ]
-                    if isinstance(node, ast.Assign) and expression.attr in names:
-                        return self.constant_text(owner.module, node.value)
+                    if not isinstance(node, ast.Assign):
+                        continue
+                    for target in node.targets:
+                        if (
+                            isinstance(target, ast.Name)
+                            and target.id == expression.attr
+                        ):
+                            return self.resolve_constant(owner.module, node.value)
         if isinstance(expression, ast.Name | ast.Attribute):
-            text, is_whole = self._text(module, expression)
+            text, is_whole = self.resolve_text(module, expression)
             return text if is_whole else ""
         return ""
 
-    def _handler(self, module: Module, name: str) -> Place | None:
+    def _find_handler(self, module: Module, name: str) -> Place | None:
         """What runs for a name: a branch, an entry of a table, or a function of that name."""
-        others = [
-            other for other in self.project.modules.values() if other is not module
-        ]
-        for candidate in (module, *others):
+        candidates = dict.fromkeys([module, *self.project.modules.values()])
+        for candidate in candidates:
             for node in candidate.nodes:
-                if branch := self._branch(candidate, node, name):
-                    return self._as_function(candidate, node, branch)
+                if branch := self._find_branch(candidate, node, name):
+                    return self._build_branch_function(candidate, node, branch)
                 if isinstance(node, ast.Dict) and (
-                    entry := self._entry(candidate, node, name)
+                    entry := self._find_table_entry(candidate, node, name)
                 ):
                     return entry
         plain = name.rpartition(".")[2].replace("-", "_")
@@ -104,59 +104,62 @@ class LowLevelTools(RegistrationArguments):
             f"{plain}_handler",
         }
         names |= {f"{plain}_tool", f"tool_{plain}", f"do_{plain}"}
-        for candidate in (module, *others):
+        for candidate in candidates:
             for node in candidate.nodes:
                 if isinstance(node, FUNCTIONS) and node.name in names:
                     return Place(candidate, node)
         return None
 
-    def _branch(self, module: Module, node: ast.AST, name: str) -> list[ast.stmt]:
+    def _find_branch(self, module: Module, node: ast.AST, name: str) -> list[ast.stmt]:
         """The statements that an `if` or a `case` runs for a name."""
         if isinstance(node, ast.If) and isinstance(node.test, ast.Compare):
             test = node.test
             if isinstance(test.ops[0], ast.Eq | ast.In):
                 sides = [test.left, *test.comparators]
-                values = [value for side in sides for value in _list_elements(side)]
-                if name in [self.constant_text(module, value) for value in values]:
-                    return node.body
+                for side in sides:
+                    for element in _list_elements(side):
+                        if self.resolve_constant(module, element) == name:
+                            return node.body
         if isinstance(node, ast.match_case):
             patterns = [node.pattern]
             if isinstance(node.pattern, ast.MatchOr):
                 patterns = node.pattern.patterns
             for pattern in patterns:
                 value = pattern.value if isinstance(pattern, ast.MatchValue) else None
-                if value is not None and self.constant_text(module, value) == name:
+                if value is not None and self.resolve_constant(module, value) == name:
                     return node.body
         return []
 
-    def _entry(self, module: Module, table: ast.Dict, name: str) -> Place | None:
+    def _find_table_entry(
+        self, module: Module, table: ast.Dict, name: str
+    ) -> Place | None:
         """The function that a table has under a name."""
         for key, value in zip(table.keys, table.values, strict=True):
-            if key is None or self.constant_text(module, key) != name:
+            if key is None or self.resolve_constant(module, key) != name:
                 continue
             if isinstance(value, ast.Lambda):
                 statement = ast.copy_location(ast.Expr(value.body), value)
-                return self._as_function(module, value, [statement])
+                return self._build_branch_function(module, value, [statement])
             place = self.project.resolve(module, value)
             if place is not None and isinstance(place.node, FUNCTIONS):
                 return place
         return None
 
-    def _as_function(
+    def _build_branch_function(
         self, module: Module, node: ast.AST, body: list[ast.stmt]
     ) -> Place:
         """A branch as a function of its own, with what the function around it does before any branch."""
-        around = next((a for a in module.above(node) if isinstance(a, FUNCTIONS)), None)
+        around = module.find_enclosing_function(node)
         before = [] if around is None else _list_common_statements(around, node)
-        made = ast.parse("async def branch(): ...").body[0]
-        if not isinstance(made, ast.AsyncFunctionDef):
+        branch = ast.parse("async def branch(): ...").body[0]
+        if not isinstance(branch, ast.AsyncFunctionDef):
             raise TypeError("an async function is not parsed as one")
-        made.body = [*before, *body]
+        branch.body = [*before, *body]
         if around is not None:
-            made.args = around.args
-        ast.copy_location(made, body[0])
-        module.parents[made] = module.parents[around] if around else module.tree
-        return Place(module, made)
+            branch.args = around.args
+        ast.copy_location(branch, body[0])
+        module.parents[branch] = module.parents[around] if around else module.tree
+        return Place(module, branch)
 
 
 def read_listed_parameters(tool: SourceTool) -> dict[str, Any]:
@@ -178,10 +181,11 @@ def _parse_schema(expression: ast.expr) -> dict[str, Any] | None:
     for key, part in zip(expression.keys, expression.values, strict=True):
         is_properties = isinstance(key, ast.Constant) and key.value == "properties"
         if is_properties and isinstance(part, ast.Dict):
-            names = [
-                str(one.value) for one in part.keys if isinstance(one, ast.Constant)
-            ]
-            return {"type": "object", "properties": {name: {} for name in names}}
+            properties: dict[str, Any] = {}
+            for property_key in part.keys:
+                if isinstance(property_key, ast.Constant):
+                    properties[str(property_key.value)] = {}
+            return {"type": "object", "properties": properties}
     return None
 
 
@@ -193,7 +197,7 @@ def _list_elements(expression: ast.expr) -> list[ast.expr]:
 
 def _list_common_statements(function: Function, node: ast.AST) -> list[ast.stmt]:
     """The plain statements of a function before a branch of it."""
-    found: list[ast.stmt] = []
+    statements: list[ast.stmt] = []
     level = list(function.body)
     while level:
         statement = level.pop(0)
@@ -203,5 +207,5 @@ def _list_common_statements(function: Function, node: ast.AST) -> list[ast.stmt]
                 continue
             break
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr):
-            found.append(statement)
-    return found
+            statements.append(statement)
+    return statements

@@ -49,17 +49,16 @@ class Module:
     )  # functions whose __name__ is assigned
     inner: dict[ast.AST, dict[str, Function]] = field(default_factory=dict)
 
-    def inside(self, function: ast.AST) -> dict[str, Function]:
+    def list_inner_functions(self, function: ast.AST) -> dict[str, Function]:
         """The functions that are defined inside a function, by name."""
         if not isinstance(function, FUNCTIONS):
             return {}
         if function not in self.inner:
-            nodes = (
-                n
-                for n in ast.walk(function)
-                if isinstance(n, FUNCTIONS) and n is not function
-            )
-            self.inner[function] = {node.name: node for node in reversed([*nodes])}
+            functions: dict[str, Function] = {}
+            for node in list_functions(function):
+                if node is not function:
+                    functions.setdefault(node.name, node)
+            self.inner[function] = functions
         return self.inner[function]
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
@@ -67,6 +66,26 @@ class Module:
         while node in self.parents:
             node = self.parents[node]
             yield node
+
+    def list_enclosing_functions(self, node: ast.AST) -> list[Function]:
+        """The functions around a node, the nearest first."""
+        functions: list[Function] = []
+        for parent in self.above(node):
+            if isinstance(parent, FUNCTIONS):
+                functions.append(parent)
+        return functions
+
+    def find_enclosing_function(self, node: ast.AST) -> Function | None:
+        """The nearest function around a node."""
+        functions = self.list_enclosing_functions(node)
+        return functions[0] if functions else None
+
+    def find_enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
+        """The nearest class around a node."""
+        for parent in self.above(node):
+            if isinstance(parent, ast.ClassDef):
+                return parent
+        return None
 
 
 @dataclass(frozen=True)
@@ -84,7 +103,7 @@ class Project:
         """Parse every file below a folder; RefusedError: one is not Python."""
         self.root = root
         self.modules: dict[str, Module] = {}
-        for module in map(self._parsed, _list_files(root)):
+        for module in map(self._parse_module, _list_files(root)):
             taken = module.name in self.modules  # server.py beside src/server.py
             self.modules[str(module.path) if taken else module.name] = module
         self.methods: dict[str, list[Place]] = {}
@@ -101,7 +120,7 @@ class Project:
             for start in range(1, len(parts)):
                 self._ends.setdefault(".".join(parts[start:]), []).append(module)
 
-    def _parsed(self, path: Path) -> Module:
+    def _parse_module(self, path: Path) -> Module:
         relative = path.relative_to(self.root)
         parts = list(relative.with_suffix("").parts)
         parts = parts[1:] if parts[0] == "src" and len(parts) > 1 else parts
@@ -117,13 +136,13 @@ class Project:
             MemoryError,
         ) as error:
             line = f":{error.lineno}" if isinstance(error, SyntaxError) else ""
-            why = (
+            reason = (
                 error.msg
                 if isinstance(error, SyntaxError)
                 else str(error) or "it is nested too deeply"
             )
             raise RefusedError(
-                f"{relative.as_posix()}{line}: not read as Python: {why}; mend it, or {NEWER}"
+                f"{relative.as_posix()}{line}: not read as Python: {reason}; mend it, or {NEWER}"
             ) from error
         module = Module(path, ".".join(parts), text, tree)
         package = parts if path.name == "__init__.py" else parts[:-1]
@@ -154,16 +173,15 @@ class Project:
                 targets = (
                     node.targets if isinstance(node, ast.Assign) else [node.target]
                 )
-                names = [
-                    target.id for target in targets if isinstance(target, ast.Name)
-                ]
-                module.top |= dict.fromkeys(names, node.value)
+                for target in targets:
+                    if isinstance(target, ast.Name):
+                        module.top[target.id] = node.value
         return module
 
     def module(self, name: str) -> Module | None:
         """A module by its dotted name, also where the project lies deeper than its root."""
-        if found := self.modules.get(name):
-            return found
+        if module := self.modules.get(name):
+            return module
         ends = self._ends.get(name, [])
         return ends[0] if len(ends) == 1 else None
 
@@ -172,23 +190,25 @@ class Project:
         parts = dotted.split(".")
         for end in range(len(parts) - 1, 0, -1):
             if module := self.module(".".join(parts[:end])):
-                return self._inside(module, parts[end:], depth)
+                return self._resolve_parts(module, parts[end:], depth)
         return None
 
-    def _inside(self, module: Module, parts: list[str], depth: int) -> Place | None:
-        first, rest = parts[0], parts[1:]
+    def _resolve_parts(
+        self, module: Module, parts: list[str], depth: int
+    ) -> Place | None:
+        first, attributes = parts[0], parts[1:]
         if (node := module.top.get(first)) is not None:
-            for part in rest:
-                body = node.body if isinstance(node, ast.ClassDef) else []
-                named = (n for n in body if isinstance(n, FUNCTIONS) and n.name == part)
-                if (node := next(named, None)) is None:
+            for part in attributes:
+                method = _find_own_method(node, part)
+                if method is None:
                     return None
+                node = method
             return Place(module, node)
         if depth and first in module.imports:
-            return self.find(".".join([module.imports[first], *rest]), depth - 1)
+            return self.find(".".join([module.imports[first], *attributes]), depth - 1)
         for star in module.stars if depth else ():
-            if found := self.find(".".join([star, *parts]), depth - 1):
-                return found
+            if place := self.find(".".join([star, *parts]), depth - 1):
+                return place
         return None
 
     def dotted(self, module: Module, expression: ast.AST) -> str:
@@ -207,53 +227,108 @@ class Project:
         """What an expression stands for: a name of this scope or of another file, or a method of `self`."""
         if isinstance(expression, ast.Name):
             for around in module.above(expression):
-                if inner := module.inside(around).get(expression.id):
+                if inner := module.list_inner_functions(around).get(expression.id):
                     return Place(module, inner)
             if expression.id in module.top or expression.id not in module.imports:
-                return self._inside(module, [expression.id], 5)
+                return self._resolve_parts(module, [expression.id], 5)
         if isinstance(expression, ast.Attribute) and isinstance(
             expression.value, ast.Name
         ):
             if expression.value.id in ("self", "cls"):
-                classes = (
-                    a for a in module.above(expression) if isinstance(a, ast.ClassDef)
-                )
-                owner = next(classes, None)
+                owner = module.find_enclosing_class(expression)
                 for place in self.methods.get(expression.attr, ()):
                     if place.module.parents.get(place.node) is owner:
                         return place
                 return self.method(expression.attr)
             local = module.top.get(expression.value.id)
             if isinstance(local, ast.ClassDef):
-                return self._inside(module, [expression.value.id, expression.attr], 1)
+                return self._resolve_parts(
+                    module, [expression.value.id, expression.attr], 1
+                )
         name = self.dotted(module, expression)
         return (
             self.find(name) if name and name.split(".")[0] not in module.top else None
         )
 
-    def twins(self, place: Place) -> list[Place]:
+    def list_namesakes(self, place: Place) -> list[Place]:
         """A function with those of its name beside it, as in the branches of an `if`: any may be the one."""
         if not isinstance(place.node, FUNCTIONS):
             return [place]
         module, name = place.module, place.node.name
-        scopes = (*FUNCTIONS, ast.ClassDef, ast.Module)
-
-        def around(node: ast.AST) -> ast.AST | None:
-            return next(
-                (each for each in module.above(node) if isinstance(each, scopes)), None
-            )
-
-        scope = around(place.node)
-        named = (n for n in module.nodes if isinstance(n, FUNCTIONS) and n.name == name)
-        real = (
-            n for n in named if "overload" not in map(ast.unparse, n.decorator_list)
-        )
-        return [Place(module, node) for node in real if around(node) is scope]
+        scope = _find_scope(module, place.node)
+        namesakes: list[Place] = []
+        for node in module.nodes:
+            if not isinstance(node, FUNCTIONS) or node.name != name:
+                continue
+            is_overload = "overload" in map(ast.unparse, node.decorator_list)
+            if not is_overload and _find_scope(module, node) is scope:
+                namesakes.append(Place(module, node))
+        return namesakes
 
     def method(self, name: str) -> Place | None:
         """The one method of a name that the project defines; None where there are several."""
         places = self.methods.get(name, [])
         return places[0] if len(places) == 1 else None
+
+
+def _find_scope(module: Module, node: ast.AST) -> ast.AST | None:
+    """The function, class or file that a node is defined in."""
+    for parent in module.above(node):
+        if isinstance(parent, (*FUNCTIONS, ast.ClassDef, ast.Module)):
+            return parent
+    return None
+
+
+def _find_own_method(node: ast.AST, name: str) -> Function | None:
+    """The method of a name that the body of a class defines."""
+    for statement in node.body if isinstance(node, ast.ClassDef) else ():
+        if isinstance(statement, FUNCTIONS) and statement.name == name:
+            return statement
+    return None
+
+
+def list_functions(root: ast.AST) -> list[Function]:
+    """The functions in a tree, its root among them."""
+    functions: list[Function] = []
+    for node in ast.walk(root):
+        if isinstance(node, FUNCTIONS):
+            functions.append(node)
+    return functions
+
+
+def list_calls(root: ast.AST) -> list[ast.Call]:
+    """The calls in a tree, its root among them."""
+    return [node for node in ast.walk(root) if isinstance(node, ast.Call)]
+
+
+def list_names(root: ast.AST) -> set[str]:
+    """The names that an expression or a statement uses."""
+    return {node.id for node in ast.walk(root) if isinstance(node, ast.Name)}
+
+
+def list_passed_values(call: ast.Call) -> list[ast.expr]:
+    """The arguments of a call, those by position first."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def index_keywords(call: ast.Call) -> dict[str, ast.expr]:
+    """The keyword arguments of a call by name."""
+    return {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+
+
+def list_keyword_values(call: ast.Call, *names: str) -> list[ast.expr]:
+    """The keyword arguments of some names, in the order of the call."""
+    return [keyword.value for keyword in call.keywords if keyword.arg in names]
+
+
+def has_spread_keywords(call: ast.Call) -> bool:
+    """Whether a call passes keyword arguments that its source does not name: `**options`."""
+    return any(keyword.arg is None for keyword in call.keywords)
+
+
+def list_parameter_names(function: Function) -> set[str]:
+    """The names of a function's parameters."""
+    return {argument.arg for argument in list_parameters(function)}
 
 
 def list_parameters(function: Function) -> list[ast.arg]:
@@ -266,10 +341,10 @@ def list_caller_parameters(
     function: Function | None,
 ) -> Iterator[tuple[str, ast.expr | None]]:
     """The parameters of a tool's function that a caller gives, each with its annotation."""
-    for one in list_parameters(function) if function else ():
-        text = ast.unparse(one.annotation) if one.annotation else ""
-        if one.arg not in INJECTED and "Context" not in text:
-            yield one.arg, one.annotation
+    for parameter in list_parameters(function) if function else ():
+        text = ast.unparse(parameter.annotation) if parameter.annotation else ""
+        if parameter.arg not in INJECTED and "Context" not in text:
+            yield parameter.arg, parameter.annotation
 
 
 def decode_source(held: bytes) -> str:

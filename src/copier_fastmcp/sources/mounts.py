@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from .modules import Module, Project
+from .modules import Module, Project, list_keyword_values
 
 
 def name_server(project: Project, module: Module, held: ast.expr) -> str:
@@ -17,33 +17,24 @@ def name_server(project: Project, module: Module, held: ast.expr) -> str:
 def find_mounts(project: Project) -> tuple[set[str], dict[str, str]]:
     """The servers that are mounted, and the prefix of each that has one: that of what it is mounted in comes first."""
     mounted: set[str] = set()
-    found: dict[str, tuple[str, str]] = {}
+    mounts: dict[str, tuple[str, str]] = {}
     for module in project.modules.values():
         for call in _list_mount_calls(module):
-            words = [
-                word.value
-                for word in call.keywords
-                if word.arg in ("namespace", "prefix")
-            ]
-            given = [
-                *call.args,
-                *(word.value for word in call.keywords if word.arg == "server"),
-            ]
-            texts = [
-                str(value.value)
-                for value in (*given, *words)
-                if isinstance(value, ast.Constant) and isinstance(value.value, str)
-            ]
+            children = [*call.args, *list_keyword_values(call, "server")]
+            prefix = ""
+            for value in (*children, *list_keyword_values(call, "namespace", "prefix")):
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    prefix = f"{value.value}_"
             held = (
                 call.func.value if isinstance(call.func, ast.Attribute) else call.func
             )
             parent = name_server(project, module, held)
-            for child in given:
+            for child in children:
                 server = name_server(project, module, child)
                 mounted.add(server)
                 if server:
-                    found[server] = (f"{texts[-1]}_" if texts else "", parent)
-    return mounted, {server: _resolve_prefix(server, found) for server in found}
+                    mounts[server] = (prefix, parent)
+    return mounted, {server: _resolve_prefix(server, mounts) for server in mounts}
 
 
 def _list_mount_calls(module: Module) -> Iterator[ast.Call]:
@@ -55,7 +46,7 @@ def _list_mount_calls(module: Module) -> Iterator[ast.Call]:
 
 
 def _resolve_prefix(
-    server: str, found: dict[str, tuple[str, str]], depth: int = 8
+    server: str, mounts: dict[str, tuple[str, str]], depth: int = 8
 ) -> str:
-    own, parent = found.get(server, ("", ""))
-    return (_resolve_prefix(parent, found, depth - 1) if depth else "") + own
+    prefix, parent = mounts.get(server, ("", ""))
+    return (_resolve_prefix(parent, mounts, depth - 1) if depth else "") + prefix

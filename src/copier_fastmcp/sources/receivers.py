@@ -56,46 +56,48 @@ class Receivers:
                     self._calls.setdefault(name, []).append((module, node))
         self.replaced = any(self._replaces_tool())
 
-    def registration(self, module: Module, site: ast.expr) -> str:
+    def find_registration_framework(self, module: Module, site: ast.expr) -> str:
         """The framework whose method a decorator or a call is, and which accepts `annotations` there.
 
         Returns:
             `FastMCP`, `SDK 1` or `SDK 2`; empty where the source does not prove it.
         """
         target = site.func if isinstance(site, ast.Call) else site
-        name = self.external_name(module, target)
+        name = self.resolve_external_name(module, target)
         if name in DECORATORS:
             return DECORATORS[name]
         if not isinstance(target, ast.Attribute):
             return ""
         if target.attr == "from_function":
-            return TOOL_CLASSES.get(self.external_name(module, target.value), "")
+            return TOOL_CLASSES.get(
+                self.resolve_external_name(module, target.value), ""
+            )
         if self.replaced:
             return ""
-        framework = self.framework(module, target.value)
+        framework = self.find_framework(module, target.value)
         if target.attr == "tool":
             return framework
         if target.attr == "add_tool" and framework in (SDK_1, SDK_2):
             return framework
         return ""
 
-    def framework(
+    def find_framework(
         self, module: Module, expression: ast.AST | None, depth: int = DEEPEST
     ) -> str:
         """The framework of the server that an expression holds; empty where that is not certain."""
         if expression is None or not depth:
             return ""
         if isinstance(expression, ast.Await):
-            return self.framework(module, expression.value, depth)
+            return self.find_framework(module, expression.value, depth)
         if isinstance(expression, ast.Call):
-            return self._of_call(module, expression, depth - 1)
+            return self._find_call_framework(module, expression, depth - 1)
         if isinstance(expression, ast.Name):
-            return self._of_name(module, expression, depth - 1)
+            return self._find_name_framework(module, expression, depth - 1)
         if isinstance(expression, ast.Attribute):
-            return self._of_attribute(module, expression, depth - 1)
+            return self._find_attribute_framework(module, expression, depth - 1)
         return ""
 
-    def external_name(
+    def resolve_external_name(
         self, module: Module, expression: ast.AST, depth: int = DEEPEST
     ) -> str:
         """The full name that an expression has outside the project; empty where it may have several."""
@@ -115,15 +117,17 @@ class Receivers:
             dotted = inner.imports[name]
         return dotted
 
-    def server_class(
+    def find_server_framework(
         self, module: Module, expression: ast.AST, depth: int = DEEPEST
     ) -> str:
         """The framework of a class: one of FastMCP or of the SDK, or a subclass that keeps its `tool`."""
         if isinstance(expression, ast.Subscript):
             expression = expression.value
-        known = SERVER_CLASSES.get(self.external_name(module, expression), "")
-        if known or not depth:
-            return known
+        own_framework = SERVER_CLASSES.get(
+            self.resolve_external_name(module, expression), ""
+        )
+        if own_framework or not depth:
+            return own_framework
         place = self.project.resolve(module, expression)
         if place is None or not isinstance(place.node, ast.ClassDef):
             return ""
@@ -136,34 +140,38 @@ class Receivers:
             if not _forwards_options(method):
                 return ""
         for base in place.node.bases:
-            if found := self.server_class(place.module, base, depth - 1):
-                return found
+            if base_framework := self.find_server_framework(
+                place.module, base, depth - 1
+            ):
+                return base_framework
         return ""
 
     def is_annotations(self, module: Module, call: ast.Call) -> bool:
         """Whether a call makes the protocol's own ToolAnnotations."""
-        return self.external_name(module, call.func) in ANNOTATION_CLASSES
+        return self.resolve_external_name(module, call.func) in ANNOTATION_CLASSES
 
     def is_tool_type(self, module: Module, call: ast.Call) -> bool:
         """Whether a call makes the protocol's own Tool, as low-level servers list them."""
-        return self.external_name(module, call.func) in TOOL_TYPES
+        return self.resolve_external_name(module, call.func) in TOOL_TYPES
 
-    def _of_call(self, module: Module, call: ast.Call, depth: int) -> str:
-        if found := self.server_class(module, call.func):
-            return found
+    def _find_call_framework(self, module: Module, call: ast.Call, depth: int) -> str:
+        if framework := self.find_server_framework(module, call.func):
+            return framework
         place = self.project.resolve(module, call.func)
         if place is None or not isinstance(place.node, FUNCTIONS):
             return ""
         if place.node.returns is not None:
-            return self._of_annotation(place.module, place.node.returns)
+            return self._find_annotation_framework(place.module, place.node.returns)
         returned = [
             node.value
             for node in ast.walk(place.node)
             if isinstance(node, ast.Return) and node.value is not None
         ]
-        return self._of_all([(place.module, value) for value in returned], depth)
+        return self._find_common_framework(
+            [(place.module, value) for value in returned], depth
+        )
 
-    def _of_name(self, module: Module, name: ast.Name, depth: int) -> str:
+    def _find_name_framework(self, module: Module, name: ast.Name, depth: int) -> str:
         for around in module.above(name):
             if not isinstance(around, FUNCTIONS):
                 continue
@@ -171,30 +179,34 @@ class Receivers:
                 values = [
                     (module, value) for value in _list_assigned_values(around, name.id)
                 ]
-                return self._of_all(values, depth)
+                return self._find_common_framework(values, depth)
             for argument in list_parameters(around):
                 if argument.arg == name.id:
-                    return self._of_parameter(module, around, argument, depth)
+                    return self._find_parameter_framework(
+                        module, around, argument, depth
+                    )
         if name.id in module.top:
             values = [
                 (module, value) for value in _list_assigned_values(module.tree, name.id)
             ]
-            return self._of_all(values, depth) if values else ""
+            return self._find_common_framework(values, depth) if values else ""
         if len(_import_targets(module, name.id)) != 1:
             return ""
         place = self.project.find(module.imports[name.id])
-        return self._of_place(place, name.id, depth)
+        return self._find_place_framework(place, name.id, depth)
 
-    def _of_place(self, place: Place | None, name: str, depth: int) -> str:
+    def _find_place_framework(self, place: Place | None, name: str, depth: int) -> str:
         if place is None or not isinstance(place.node, ast.expr):
             return ""
         values = [
             (place.module, value)
             for value in _list_assigned_values(place.module.tree, name)
         ]
-        return self._of_all(values or [(place.module, place.node)], depth)
+        return self._find_common_framework(
+            values or [(place.module, place.node)], depth
+        )
 
-    def _of_attribute(
+    def _find_attribute_framework(
         self, module: Module, attribute: ast.Attribute, depth: int
     ) -> str:
         held = attribute.value
@@ -204,19 +216,23 @@ class Receivers:
                 None,
             )
             return (
-                self._of_member(module, owner, attribute.attr, depth) if owner else ""
+                self._find_member_framework(module, owner, attribute.attr, depth)
+                if owner
+                else ""
             )
         place = self.project.resolve(module, attribute)
         if place is not None and isinstance(place.node, ast.expr):
-            return self._of_place(place, attribute.attr, depth)
-        owner_place = self._own_class(module, held, depth)
+            return self._find_place_framework(place, attribute.attr, depth)
+        owner_place = self._find_project_class(module, held, depth)
         if owner_place is not None and isinstance(owner_place.node, ast.ClassDef):
-            return self._of_member(
+            return self._find_member_framework(
                 owner_place.module, owner_place.node, attribute.attr, depth
             )
         return ""
 
-    def _own_class(self, module: Module, held: ast.expr, depth: int) -> Place | None:
+    def _find_project_class(
+        self, module: Module, held: ast.expr, depth: int
+    ) -> Place | None:
         """The class of the project that an expression is an instance of; None where that is not certain."""
         if not depth or not isinstance(held, ast.Name | ast.Call):
             return None
@@ -230,26 +246,28 @@ class Receivers:
                 if argument.arg == held.id and not _list_assigned_values(
                     around, held.id
                 ):
-                    return self._class_of_parameter(module, around, argument, depth)
+                    return self._find_parameter_class(module, around, argument, depth)
         place = self.project.resolve(module, held)
         if place is not None and isinstance(place.node, ast.Call):
-            return self._own_class(place.module, place.node, depth - 1)
+            return self._find_project_class(place.module, place.node, depth - 1)
         return None
 
-    def _class_of_parameter(
+    def _find_parameter_class(
         self, module: Module, function: Function, argument: ast.arg, depth: int
     ) -> Place | None:
         if argument.arg == "self":
             owner = module.parents.get(function)
             return Place(module, owner) if isinstance(owner, ast.ClassDef) else None
         if argument.annotation is not None and not _is_any(argument.annotation):
-            return self._annotated_class(module, argument.annotation)
-        given = self._given(module, function, argument)
-        classes = [self._own_class(where, value, depth - 1) for where, value in given]
+            return self._resolve_annotation(module, argument.annotation)
+        values = self._list_passed_values(module, function, argument)
+        classes = [
+            self._find_project_class(where, value, depth - 1) for where, value in values
+        ]
         nodes = {place.node for place in classes if place}
         return classes[0] if len(nodes) == 1 and None not in classes else None
 
-    def _annotated_class(self, module: Module, annotation: ast.expr) -> Place | None:
+    def _resolve_annotation(self, module: Module, annotation: ast.expr) -> Place | None:
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             try:
                 annotation = ast.parse(annotation.value, mode="eval").body
@@ -258,7 +276,7 @@ class Receivers:
         place = self.project.resolve(module, annotation)
         return place if place and isinstance(place.node, ast.ClassDef) else None
 
-    def _of_member(
+    def _find_member_framework(
         self, module: Module, owner: ast.ClassDef, name: str, depth: int
     ) -> str:
         """The framework of what every assignment to an attribute of a class puts there."""
@@ -271,18 +289,20 @@ class Receivers:
             elif isinstance(node, ast.AnnAssign):
                 member = _is_member(node.target, name)
                 if member or (node in owner.body and _first_name(node.target) == name):
-                    return self._of_annotation(module, node.annotation)
-        return self._of_all(values, depth)
+                    return self._find_annotation_framework(module, node.annotation)
+        return self._find_common_framework(values, depth)
 
-    def _of_parameter(
+    def _find_parameter_framework(
         self, module: Module, function: Function, argument: ast.arg, depth: int
     ) -> str:
         """The framework of a parameter: by its annotation, else what every call in the project gives it."""
         if argument.annotation is not None and not _is_any(argument.annotation):
-            return self._of_annotation(module, argument.annotation)
-        return self._of_all(self._given(module, function, argument), depth)
+            return self._find_annotation_framework(module, argument.annotation)
+        return self._find_common_framework(
+            self._list_passed_values(module, function, argument), depth
+        )
 
-    def _given(
+    def _list_passed_values(
         self, module: Module, function: Function, argument: ast.arg
     ) -> list[tuple[Module, ast.expr]]:
         """What the calls in the project give for a parameter; nothing where one of them cannot be seen."""
@@ -299,7 +319,7 @@ class Receivers:
             values.append((place, value))
         return values
 
-    def _of_annotation(self, module: Module, annotation: ast.expr) -> str:
+    def _find_annotation_framework(self, module: Module, annotation: ast.expr) -> str:
         """The framework that an annotation names; `X | None`, `"X"` and `X[T]` count as X."""
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             try:
@@ -314,7 +334,11 @@ class Receivers:
                 for side in (annotation.left, annotation.right)
                 if not _is_none(side)
             ]
-            return self._of_annotation(module, sides[0]) if len(sides) == 1 else ""
+            return (
+                self._find_annotation_framework(module, sides[0])
+                if len(sides) == 1
+                else ""
+            )
         if isinstance(annotation, ast.Subscript):
             if ast.unparse(annotation.value).rpartition(".")[2] in (
                 "Optional",
@@ -322,17 +346,18 @@ class Receivers:
             ):
                 inner = annotation.slice
                 first = inner.elts[0] if isinstance(inner, ast.Tuple) else inner
-                return self._of_annotation(module, first)
-            return self.server_class(module, annotation.value)
-        return self.server_class(module, annotation)
+                return self._find_annotation_framework(module, first)
+            return self.find_server_framework(module, annotation.value)
+        return self.find_server_framework(module, annotation)
 
-    def _of_all(self, values: list[tuple[Module, ast.expr]], depth: int) -> str:
+    def _find_common_framework(
+        self, values: list[tuple[Module, ast.expr]], depth: int
+    ) -> str:
         """The one framework that all of several values are of; a None among them does not count."""
-        frameworks = {
-            self.framework(module, value, depth)
-            for module, value in values
-            if not _is_none(value)
-        }
+        frameworks: set[str] = set()
+        for module, value in values:
+            if not _is_none(value):
+                frameworks.add(self.find_framework(module, value, depth))
         return frameworks.pop() if len(frameworks) == 1 else ""
 
     def _replaces_tool(self) -> Iterator[bool]:
@@ -342,16 +367,16 @@ class Receivers:
                     continue
                 if isinstance(node.ctx, ast.Store):
                     yield bool(
-                        self.framework(module, node.value)
-                        or self.server_class(module, node.value)
+                        self.find_framework(module, node.value)
+                        or self.find_server_framework(module, node.value)
                     )
                     continue
         for module, call in self._calls.get("setattr", ()):
             named = call.args[1] if len(call.args) > 1 else None
             if isinstance(named, ast.Constant) and named.value == "tool":
                 yield bool(
-                    self.framework(module, call.args[0])
-                    or self.server_class(module, call.args[0])
+                    self.find_framework(module, call.args[0])
+                    or self.find_server_framework(module, call.args[0])
                 )
 
 
@@ -383,9 +408,16 @@ def _forwards_options(method: Function) -> bool:
             continue
         held = node.func.value
         if isinstance(held, ast.Call) and _last_name(held.func) == "super":
-            spread = [keyword.value for keyword in node.keywords if keyword.arg is None]
-            forwarded.append(any(_first_name(value) == options.arg for value in spread))
+            forwarded.append(_spreads_keywords(node, options.arg))
     return bool(forwarded) and all(forwarded)
+
+
+def _spreads_keywords(call: ast.Call, name: str) -> bool:
+    """Whether a call passes on the keyword arguments of a name: `**options`."""
+    for keyword in call.keywords:
+        if keyword.arg is None and _first_name(keyword.value) == name:
+            return True
+    return False
 
 
 def _first_name(expression: ast.AST) -> str:
@@ -448,6 +480,13 @@ def _list_assigned_values(scope: ast.AST, name: str) -> list[ast.expr]:
     return values
 
 
+def _list_assigned_places(
+    module: Module, scope: ast.AST, name: str
+) -> list[tuple[Module, ast.expr]]:
+    """The values that are assigned to a name in a scope, each with its file."""
+    return [(module, value) for value in _list_assigned_values(scope, name)]
+
+
 def _find_argument(
     function: Function, call: ast.Call, name: str, *, skips_first: bool
 ) -> ast.expr | None:
@@ -463,7 +502,9 @@ def _find_argument(
     if name not in names:
         return None
     place = names.index(name)
-    given = call.args[: place + 1]
-    if len(given) <= place or any(isinstance(value, ast.Starred) for value in given):
+    arguments = call.args[: place + 1]
+    if len(arguments) <= place or any(
+        isinstance(value, ast.Starred) for value in arguments
+    ):
         return None
-    return given[place]
+    return arguments[place]

@@ -6,7 +6,7 @@ from typing import Any
 
 from copier_fastmcp_engine.testing.lock import HINTS
 
-from .modules import Function, Module, Project
+from .modules import Function, Module, Project, index_keywords
 
 SNAKE = {
     "read_only_hint": "readOnlyHint",
@@ -53,7 +53,7 @@ class SourceTool:
     tags: tuple[str, ...] = ()
     hints: dict[str, bool] = field(default_factory=dict)
     annotated: ast.expr | None = None
-    own: str = ""
+    own_decorator: str = ""
     server: str = ""
     local: str = ""
     framework: str = ""
@@ -86,7 +86,7 @@ class RegistrationArguments:
 
     project: Project
 
-    def said(
+    def parse_registration(
         self, module: Module, call: ast.AST, *, named_first: bool = True
     ) -> SourceTool:
         """The name, the title, the hints and the tags that a call says.
@@ -96,42 +96,43 @@ class RegistrationArguments:
             call: The call that registers.
             named_first: Whether a text that comes first is the name, as in methods of a known server class.
         """
-        found = SourceTool(
+        tool = SourceTool(
             "", module, call if isinstance(call, ast.expr) else ast.Constant(None)
         )
         if not isinstance(call, ast.Call):
-            return found
-        named = {word.arg: word.value for word in call.keywords if word.arg}
+            return tool
+        named = index_keywords(call)
         first = call.args[0] if call.args else None
         text = isinstance(first, ast.Constant) and isinstance(first.value, str)
         name = named.get("name") or (first if text and named_first else None)
         if name is not None:
-            value, exact = self._text(module, name)
+            value, exact = self.resolve_text(module, name)
             if value and _is_name(value):
-                found = replace(found, name=value, exact=exact)
-        title = self._text(module, named["title"])[0] if "title" in named else None
+                tool = replace(tool, name=value, exact=exact)
+        title = (
+            self.resolve_text(module, named["title"])[0] if "title" in named else None
+        )
         described = (
-            self._text(module, named["description"])[0]
+            self.resolve_text(module, named["description"])[0]
             if "description" in named
             else None
         )
-        hints, inner = self._hints(module, named.get("annotations"))
+        hints, inner = self.parse_hints(module, named.get("annotations"))
         tags = named.get("tags")
-        words = tuple(
-            str(one.value)
-            for one in getattr(tags, "elts", ())
-            if isinstance(one, ast.Constant)
-        )
+        words: list[str] = []
+        for tag in getattr(tags, "elts", ()):
+            if isinstance(tag, ast.Constant):
+                words.append(str(tag.value))
         return replace(
-            found,
+            tool,
             title=" ".join((title or inner or "").split()) or None,
             description=described,
-            tags=words,
+            tags=tuple(words),
             hints=hints,
             annotated=named.get("annotations"),
         )
 
-    def _text(self, module: Module, value: ast.expr) -> tuple[str, bool]:
+    def resolve_text(self, module: Module, value: ast.expr) -> tuple[str, bool]:
         """A text, and whether it is all of it: of one put together, the last constant part."""
         if isinstance(value, ast.Constant):
             return (value.value, True) if isinstance(value.value, str) else ("", False)
@@ -141,22 +142,25 @@ class RegistrationArguments:
             if place and isinstance(
                 place.node, ast.Constant | ast.BinOp | ast.JoinedStr
             ):
-                return self._text(place.module, place.node)
+                return self.resolve_text(place.module, place.node)
         elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
-            parts = [self._text(module, value.left), self._text(module, value.right)]
+            parts = [
+                self.resolve_text(module, value.left),
+                self.resolve_text(module, value.right),
+            ]
         elif isinstance(value, ast.JoinedStr):
-            inner = (
-                v.value if isinstance(v, ast.FormattedValue) else v
-                for v in value.values
-            )
-            parts = [self._text(module, part) for part in inner]
+            for part in value.values:
+                inner = part.value if isinstance(part, ast.FormattedValue) else part
+                parts.append(self.resolve_text(module, inner))
         elif isinstance(value, ast.Call):
-            parts = [("", False), *(self._text(module, part) for part in value.args)]
-        return "".join(text for text, _ in parts), bool(parts) and all(
-            sure for _, sure in parts
-        )
+            parts = [
+                ("", False),
+                *(self.resolve_text(module, part) for part in value.args),
+            ]
+        text = "".join(text for text, _ in parts)
+        return text, bool(parts) and all(is_whole for _, is_whole in parts)
 
-    def _hints(
+    def parse_hints(
         self, module: Module, value: ast.expr | None, depth: int = 3
     ) -> tuple[dict[str, bool], str | None]:
         """The hints of an `annotations=`: a mapping, a ToolAnnotations, or a name for one of them."""
@@ -166,11 +170,11 @@ class RegistrationArguments:
                 if isinstance(key, ast.Constant):
                     pairs.append((str(key.value), item))
         elif isinstance(value, ast.Call):
-            pairs = [(word.arg, word.value) for word in value.keywords if word.arg]
+            pairs = list(index_keywords(value).items())
         elif isinstance(value, ast.Name | ast.Attribute) and depth:
             place = self.project.resolve(module, value)
             if place and isinstance(place.node, ast.expr):
-                return self._hints(place.module, place.node, depth - 1)
+                return self.parse_hints(place.module, place.node, depth - 1)
         elif (
             isinstance(value, ast.Subscript)
             and isinstance(value.slice, ast.Constant)
@@ -180,7 +184,7 @@ class RegistrationArguments:
             if place and isinstance(place.node, ast.Dict):
                 for key, item in zip(place.node.keys, place.node.values, strict=True):
                     if isinstance(key, ast.Constant) and key.value == value.slice.value:
-                        return self._hints(place.module, item, depth - 1)
+                        return self.parse_hints(place.module, item, depth - 1)
         hints: dict[str, bool] = {}
         title = None
         for name, item in pairs:
@@ -205,14 +209,10 @@ def _is_name(text: str) -> bool:
 
 def list_frameworks(project: Project) -> set[str]:
     """Which frameworks the files of a project import: FastMCP, SDK 1 or SDK 2."""
-    targets = {
-        target
-        for module in project.modules.values()
-        for target in module.imports.values()
-    }
-    return {
-        FRAMEWORKS[name]
-        for name in FRAMEWORKS
-        for target in targets
-        if target == name or target.startswith(f"{name}.")
-    }
+    frameworks: set[str] = set()
+    for module in project.modules.values():
+        for target in module.imports.values():
+            for name, framework in FRAMEWORKS.items():
+                if target == name or target.startswith(f"{name}."):
+                    frameworks.add(framework)
+    return frameworks

@@ -28,14 +28,14 @@ AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.com")
 
 @dataclass
 class Figures:
-    """What `annotate` makes of one server."""
+    """The result of `annotate` on one server."""
 
     server: str
     labelled: int = 0
-    found: int = 0
+    proposals: int = 0
     missing: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     false_reads: list[str] = field(default_factory=list)
     relaxed: list[str] = field(default_factory=list)
 
@@ -88,35 +88,36 @@ def fetch(server: str, folder: Path) -> Path:
 
 
 def is_wrong(proposal: Proposal, letters: str) -> bool:
-    """Whether a hint of a proposal contradicts a letter that is sure."""
+    """Whether a proposed hint contradicts a certain label."""
     proposed = hints_of(proposal)
-    wanted = {
-        hint: letter
-        for hint, letter in zip(HINTS, letters, strict=False)
-        if letter in "TF"
-    }
-    if wanted.get(READ_ONLY) == "T":
+    labelled_hints = {}
+    for hint, letter in zip(HINTS, letters, strict=False):
+        if letter in "TF":
+            labelled_hints[hint] = letter
+    if labelled_hints.get(READ_ONLY) == "T":
         return not proposed[READ_ONLY]
     if proposal.behavior == "action":  # it claims nothing about repeating
-        wanted.pop(IDEMPOTENT, None)
-    return any(proposed[hint] is not (letter == "T") for hint, letter in wanted.items())
+        labelled_hints.pop(IDEMPOTENT, None)
+    return any(
+        proposed[hint] is not (letter == "T") for hint, letter in labelled_hints.items()
+    )
 
 
 def measure(server: str, source: Path, letters: dict[str, str]) -> Figures:
     """Compare the proposals for a server with its labels."""
     figures = Figures(server)
     try:
-        seen = survey_server(source, low_level=True)
+        survey = survey_server(source, low_level=True)
     except RefusedError:
         figures.missing = list(letters)
         return figures
-    figures.found = len(seen.proposals)
-    names = {proposal.tool.name for proposal in seen.proposals}
+    figures.proposals = len(survey.proposals)
+    names = {proposal.tool.name for proposal in survey.proposals}
     figures.missing = [name for name in letters if name not in names]
-    for proposal in seen.proposals:
+    for proposal in survey.proposals:
         name = proposal.tool.name
         if proposal.asked:
-            figures.asked.append(name)
+            figures.questions.append(name)
         if not proposal.asked and relaxed_hints(
             proposal.tool.hints, hints_of(proposal)
         ):
@@ -126,14 +127,14 @@ def measure(server: str, source: Path, letters: dict[str, str]) -> Figures:
             continue
         figures.labelled += 1
         if not proposal.asked and is_wrong(proposal, label):
-            figures.wrong.append(name)
+            figures.errors.append(name)
         if not proposal.asked and proposal.behavior == "read" and label[0] == "F":
             figures.false_reads.append(name)
     return figures
 
 
-def start(source: Path, folder: Path) -> str:
-    """Annotate a copy of a server with --live; what `annotate` prints last, after its exit code."""
+def annotate_copy(source: Path, folder: Path) -> str:
+    """Annotate a copy of a server with --live, and summarize the exit code and the output."""
     copy = shutil.copytree(source, folder / f"copy-{source.name}", dirs_exist_ok=False)
     for words in (
         ["init", "--quiet"],
@@ -166,17 +167,19 @@ def start(source: Path, folder: Path) -> str:
                 str(environment / "bin" / script),
             ]
         )
-    lines = [
-        line for line in errors.getvalue().splitlines() if not line.startswith("review")
-    ]
+    lines = []
+    for line in errors.getvalue().splitlines():
+        if not line.startswith("review"):
+            lines.append(line)
     by_hand = sum(line.startswith("by hand") for line in lines)
-    rest = [
-        line for line in lines if not line.startswith(("by hand", "kept", "--live"))
-    ]
-    return f"exit {code}, {by_hand} by hand, {' | '.join(rest)[:300]}"
+    messages = []
+    for line in lines:
+        if not line.startswith(("by hand", "kept", "--live")):
+            messages.append(line)
+    return f"exit {code}, {by_hand} by hand, {' | '.join(messages)[:300]}"
 
 
-def run() -> None:
+def print_figures() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
@@ -188,22 +191,22 @@ def run() -> None:
         source = fetch(server, options.folder)
         figures = measure(server, source, letters)
         rows.append(figures)
-        print(f"{server}: {figures.found} found, {figures.labelled} labelled")
-        for what in ("missing", "asked", "wrong", "false_reads", "relaxed"):
+        print(f"{server}: {figures.proposals} found, {figures.labelled} labelled")
+        for what in ("missing", "questions", "errors", "false_reads", "relaxed"):
             if names := getattr(figures, what):
                 print(f"    {what}: {', '.join(names)}")
         if options.start:
-            print(f"    {start(source, options.folder)}")
+            print(f"    {annotate_copy(source, options.folder)}")
         sys.stdout.flush()
-    found = sum(row.found for row in rows)
+    tools = sum(row.proposals for row in rows)
     labelled = sum(row.labelled for row in rows)
-    wrong, asked = (
-        sum(len(row.wrong) for row in rows),
-        sum(len(row.asked) for row in rows),
+    errors, questions = (
+        sum(len(row.errors) for row in rows),
+        sum(len(row.questions) for row in rows),
     )
-    print(f"{found} tools, {asked / found:.1%} asked")
-    print(f"{labelled} labelled, {(labelled - wrong) / labelled:.1%} right or asked")
+    print(f"{tools} tools, {questions / tools:.1%} asked")
+    print(f"{labelled} labelled, {(labelled - errors) / labelled:.1%} right or asked")
 
 
 if __name__ == "__main__":
-    run()
+    print_figures()

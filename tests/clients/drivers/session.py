@@ -52,15 +52,15 @@ async def use(names: list[str], call: Call, user: User) -> dict[str, Any]:
     identity = {"article_id": created["id"]}
     read = json.loads(await call("get_article", identity))
     first = await call("delete_article", identity)
-    kept = json.loads(await call("get_article", identity))
+    article = json.loads(await call("get_article", identity))
     user.approves = True
-    again = identity if user.displayed else {**identity, "confirm": True}
-    second = await call("delete_article", again)
+    arguments = identity if user.displayed else {**identity, "confirm": True}
+    second = await call("delete_article", arguments)
     return {
         "tools": sorted(names),
         "read": read["title"],
         "first": first,
-        "kept": kept["title"],
+        "kept": article["title"],
         "second": second,
         "gone": await call("get_article", identity),
         "displayed": user.displayed,

@@ -86,8 +86,8 @@ def test_records_are_their_owners_in_any_folder(
         file.touch()
         file.chmod(mode)
     create_server(SETTINGS.model_copy(update={"database": str(file)}))
-    modes = {
-        path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()
-    }
+    modes = {}
+    for path in tmp_path.iterdir():
+        modes[path.name] = stat.S_IMODE(path.stat().st_mode)
     assert modes["data.db"] == 0o600
     assert set(modes.values()) == {0o600}, "the log of SQLite too"

@@ -24,6 +24,6 @@ async def test_lifespan_middleware_prompt_and_route(
         transport=transport, base_url="http://localhost"
     ) as client:
         assert (await client.get("/health")).text == "mine"
-        other = {"Host": "another.example.com"}
-        assert (await client.get("/health", headers=other)).status_code == 421
+        headers = {"Host": "another.example.com"}
+        assert (await client.get("/health", headers=headers)).status_code == 421
     assert import_module("notes_mcp.extend").HAPPENED == ["opened", "listed", "closed"]

@@ -39,7 +39,7 @@ GOOD = [
 ]
 
 
-def mostly(
+def draw_mostly(
     usual: st.SearchStrategy[Any], rare: st.SearchStrategy[Any]
 ) -> st.SearchStrategy[Any]:
     """One in twelve is rare."""
@@ -49,7 +49,7 @@ def mostly(
 def table(names: list[str], values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """Some names, mostly known ones."""
     return st.dictionaries(
-        mostly(st.sampled_from(names), st.sampled_from(ODD)),
+        draw_mostly(st.sampled_from(names), st.sampled_from(ODD)),
         values,
         min_size=1,
         max_size=3,
@@ -65,14 +65,15 @@ bad = (
 )
 
 
-line = mostly(st.sampled_from(GOOD), bad)
+line = draw_mostly(st.sampled_from(GOOD), bad)
 
 
-value = mostly(st.sampled_from(["", "Two\nlines", *GOOD]), bad)
+value = draw_mostly(st.sampled_from(["", "Two\nlines", *GOOD]), bad)
 
 
 images = st.lists(
-    mostly(st.just("https://example.com/a.png"), st.just("javascript:x")), max_size=2
+    draw_mostly(st.just("https://example.com/a.png"), st.just("javascript:x")),
+    max_size=2,
 )
 
 
@@ -98,16 +99,16 @@ resource = st.fixed_dictionaries(
 
 
 files = st.fixed_dictionaries(
-    {"strict": mostly(st.just(False), st.just(True)), "tools": table(NAMES, tool)},
+    {"strict": draw_mostly(st.just(False), st.just(True)), "tools": table(NAMES, tool)},
     optional={
-        "version": mostly(st.just(1), st.just(2)),
+        "version": draw_mostly(st.just(1), st.just(2)),
         "resources": table(URIS, resource),
         "resource_templates": table(PATTERNS, resource),
     },
 )
 
 
-def wanted(code: Texts, config: dict[str, Any]) -> Texts:
+def compute_expected(code: Texts, config: dict[str, Any]) -> Texts:
     """What the wire must show, worked out here in the plainest way."""
     for name, override in (config.get("tools") or {}).items():
         tool = code["tools"].get(name)
@@ -197,7 +198,7 @@ def test_any_file_is_refused_with_its_place_or_on_the_wire_as_written(
             (name.partition("\n")[0] or "''") in line for name in names
         ) or re.match(r":\d+", line.removeprefix(str(path))), line
         return
-    assert texts(mcp) == wanted(texts(served(None)), config)
+    assert texts(mcp) == compute_expected(texts(served(None)), config)
 
 
 @seed(SEED)

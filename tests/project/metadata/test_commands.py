@@ -48,12 +48,12 @@ def test_init_writes_a_private_file_of_examples(
     assert {"tools", "resources", "resource_templates"} < set(yaml.safe_load(live))
     assert texts(served(write(home / "live.yaml", live))) == texts(served(None))
     before = mine.read_bytes()
-    again = cli("init")
+    second = cli("init")
     assert (
-        again.err
+        second.err
         == f"{mine} already exists; change it with `lab-texts metadata edit`\n"
     )
-    assert (again.code, mine.read_bytes()) == (1, before)
+    assert (second.code, mine.read_bytes()) == (1, before)
 
 
 def test_the_file_of_the_environment_is_the_one_worked_on(
@@ -108,12 +108,12 @@ def test_list_and_show_name_the_file_that_says_it(
     write(
         mine, "strict: false\n" + about_meter + "resources: {lab://help: {name: N}}\n"
     )
-    shown = (
+    expected = (
         "\n".join([f"# {mine}", "tools:", "  get_meter:", "    title: T", *ARGUMENT])
         + "\n"
     )
-    assert cli("show", "get_meter") == (0, shown, "")
-    assert cli("list").out == shown + "resources:\n  lab://help:\n    name: N\n"
+    assert cli("show", "get_meter") == (0, expected, "")
+    assert cli("list").out == expected + "resources:\n  lab://help:\n    name: N\n"
     assert cli("show", "create_meter") == (1, "", "nothing overrides 'create_meter'\n")
 
 
@@ -157,12 +157,12 @@ def test_validate_asks_a_server_that_runs(
         )
     write(mine, text)
     command = shlex.join(wire.command(lab, "run"))
-    asked = server(lab, "metadata", "validate", "--server", command, HOME=str(home))
-    assert asked.stdout == f"{mine} is valid\n"
+    result = server(lab, "metadata", "validate", "--server", command, HOME=str(home))
+    assert result.stdout == f"{mine} is valid\n"
     for words in (["--url", url], ["--server", "no-such-program"], ["--server", "'"]):
-        gone = cli("validate", *words)
-        assert gone.err.startswith(f"lab-texts: {words[1]} does not answer: ")
-        assert (gone.code, gone.err.count("\n")) == (2, 1)
+        failure = cli("validate", *words)
+        assert failure.err.startswith(f"lab-texts: {words[1]} does not answer: ")
+        assert (failure.code, failure.err.count("\n")) == (2, 1)
 
 
 IMPATIENT = """
@@ -211,8 +211,8 @@ def test_a_proxy_passes_the_overridden_texts_through(
             ]
             # FastMCP's own proxy adds an empty `_meta`
             texts = [
-                [i.model_dump(exclude_none=True, exclude={"meta"}) for i in it]
-                for it in listed
+                [i.model_dump(exclude_none=True, exclude={"meta"}) for i in items]
+                for items in listed
             ]
             answer = await client.call_tool("list_resources")
             read = [
@@ -225,9 +225,9 @@ def test_a_proxy_passes_the_overridden_texts_through(
     with wire.http(lab, home) as url:
         words = ["-c", "from fastmcp.cli import app; app()", "run", url, "--no-banner"]
         program, *words = forked.python(words)
-        behind = StdioTransport(program, words, environ(lab, home), keep_alive=False)
+        transport = StdioTransport(program, words, environ(lab, home), keep_alive=False)
         direct = asyncio.run(facts(Client(url, mode=era)))
-        assert asyncio.run(facts(Client(behind, mode=era))) == direct
+        assert asyncio.run(facts(Client(transport, mode=era))) == direct
     assert "Through" in str(direct)
     assert "Aid" in str(direct)
 

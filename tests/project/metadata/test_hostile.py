@@ -151,10 +151,10 @@ def test_thousands_of_unknown_names_are_told_in_a_moment(
     config = module("engine.metadata.overrides").parse(
         path, f"strict: false\ntools:\n{names}"
     )
-    known: Texts = {"tools": {f"tool_{n}": {} for n in range(1_000)}}
+    definitions: Texts = {"tools": {f"tool_{n}": {} for n in range(1_000)}}
     started = time.process_time()
     module("engine.metadata.overrides").check(
-        module("policy").POLICY, path, config, known
+        module("policy").POLICY, path, config, definitions
     )
     assert time.process_time() - started < 1
     assert len(caplog.messages) == 3_000

@@ -43,26 +43,26 @@ def test_server_starts_with_custom_metadata(lab: Path, home: Path, era: str) -> 
         texts(served(None), era),
         texts(served(write(home / "t.yaml", FULL)), era),
     )
-    wanted = texts(served(None), era)
-    wanted["tools"]["get_meter"] |= {
+    expected = texts(served(None), era)
+    expected["tools"]["get_meter"] |= {
         "title": "Read a meter",
         "annotated": "Read a meter",
         "description": "Reads one meter.",
     }
-    wanted["tools"]["get_meter"]["arguments"]["meter_id"] = "Which meter."
-    wanted["tools"]["create_meter"]["icons"] = ["https://example.com/meter.png"]
-    wanted["resources"]["lab://meters"] = {
+    expected["tools"]["get_meter"]["arguments"]["meter_id"] = "Which meter."
+    expected["tools"]["create_meter"]["icons"] = ["https://example.com/meter.png"]
+    expected["resources"]["lab://meters"] = {
         "name": "The meters",
         "description": COMPOSED,
     }
-    wanted["resource_templates"]["lab://meters/{meter_id}"]["description"] = (
+    expected["resource_templates"]["lab://meters/{meter_id}"]["description"] = (
         "A meter by number."
     )
-    listed = wanted["listed"]
+    listed = expected["listed"]
     (meters,) = (item for item in listed["resources"] if item["uri"] == "lab://meters")
     meters |= {"name": "The meters", "description": COMPOSED}
     listed["resource_templates"][0]["description"] = "A meter by number."
-    assert after == wanted
+    assert after == expected
     assert before != after
 
 
@@ -159,7 +159,8 @@ def test_the_packaged_file_is_all_comments_and_its_example_is_valid(
     lab: Path, over: Callable[[str], Texts]
 ) -> None:
     text = (lab / "src/lab_texts/metadata.yaml").read_text()
-    assert all(line.startswith("#") for line in text.splitlines())
+    for line in text.splitlines():
+        assert line.startswith("#"), line
     example = "".join(line[2:] + "\n" for line in text.split("#\n", 1)[1].splitlines())
     assert over(example)["tools"]["get_meter"]["title"] == "A title for people"
 
@@ -179,7 +180,7 @@ def test_overrides_leave_hints_schemas_and_calls_alone(lab: Path, home: Path) ->
     def facts(mcp: FastMCP) -> Any:
         async def work() -> Any:
             async with Client(mcp) as client:
-                made = await client.call_tool(
+                result = await client.call_tool(
                     "create_meter", {"title": "a", "content": "b"}
                 )
                 wire = [t.model_dump(by_alias=True) for t in await client.list_tools()]
@@ -187,7 +188,7 @@ def test_overrides_leave_hints_schemas_and_calls_alone(lab: Path, home: Path) ->
                     del tool["title"], tool["annotations"]["title"], tool["description"]
                     for schema in tool["inputSchema"]["properties"].values():
                         del schema["description"]
-                return wire, made.structured_content
+                return wire, result.structured_content
 
         return asyncio.run(work())
 

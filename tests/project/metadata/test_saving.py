@@ -80,15 +80,16 @@ def test_eight_changes_at_once_are_all_kept(lab: Path, home: Path, mine: Path) -
         ["delete_meter", "title", "T 5"],
     ]
     changes += [["lab://meters", "name", "T 6"], ["lab://help", "description", "T 7"]]
-    ends = [
-        subprocess.Popen(
-            forked.python(["-c", EIGHT, *words]),
-            env=environ(lab, home),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+    ends = []
+    for words in changes:
+        ends.append(
+            subprocess.Popen(
+                forked.python(["-c", EIGHT, *words]),
+                env=environ(lab, home),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
         )
-        for words in changes
-    ]
     for end in ends:
         assert end.stdout
         assert end.stdout.readline() == b"ready\n"
@@ -96,8 +97,8 @@ def test_eight_changes_at_once_are_all_kept(lab: Path, home: Path, mine: Path) -
         assert end.stdin
         end.stdin.close()
     assert [end.wait(PATIENCE) for end in ends] == [0] * 8
-    kept = mine.read_text()
-    assert [value for *_, value in changes if value not in kept] == []
+    text = mine.read_text()
+    assert [value for *_, value in changes if value not in text] == []
     assert [path.name for path in mine.parent.iterdir()] == ["metadata.yaml"]
 
 
@@ -255,11 +256,11 @@ def test_edit_keeps_the_old_file_when_the_new_one_is_invalid(
         done.out
         == f"{mine}: Unknown tool: zz; `lab-texts metadata export` lists them all\n"
     )
-    kept = re.fullmatch(f"{mine} is unchanged; your text is in (.*)\n", done.err)
-    assert kept
-    assert Path(kept[1]).read_text() == "tools: {zz: {}}"
-    assert stat.S_IMODE(Path(kept[1]).parent.stat().st_mode) == 0o700
-    shutil.rmtree(Path(kept[1]).parent)
+    match = re.fullmatch(f"{mine} is unchanged; your text is in (.*)\n", done.err)
+    assert match
+    assert Path(match[1]).read_text() == "tools: {zz: {}}"
+    assert stat.S_IMODE(Path(match[1]).parent.stat().st_mode) == 0o700
+    shutil.rmtree(Path(match[1]).parent)
     assert mine.read_text() == LAID_OUT
 
 
@@ -278,18 +279,18 @@ def test_ctrl_d_is_a_no(
     monkeypatch.setattr("sys.stdin", Terminal())
     done = cli("edit")
     assert done.out.endswith("Open it again? [Y/n] ")
-    kept = re.fullmatch(f"{mine} is unchanged; your text is in (.*)\n", done.err)
-    assert kept
-    assert Path(kept[1]).read_text() == "version: 9"
-    shutil.rmtree(Path(kept[1]).parent)
+    match = re.fullmatch(f"{mine} is unchanged; your text is in (.*)\n", done.err)
+    assert match
+    assert Path(match[1]).read_text() == "version: 9"
+    shutil.rmtree(Path(match[1]).parent)
 
 
 def test_edit_does_not_undo_what_was_changed_meanwhile(
     cli: Cli, home: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(mine, LAID_OUT)
-    other = f"pathlib.Path({str(mine)!r}).write_text('version: 1')"
-    monkeypatch.setenv("VISUAL", editor(home, other))
+    statement = f"pathlib.Path({str(mine)!r}).write_text('version: 1')"
+    monkeypatch.setenv("VISUAL", editor(home, statement))
     assert cli("edit").err.startswith(
         f"{mine} was changed in the meantime; your text is in "
     )

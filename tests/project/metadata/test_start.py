@@ -72,13 +72,13 @@ def test_the_warnings_in_the_terminal(lab: Path, home: Path) -> None:
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("way", ["option", "variable"])
-def test_the_ways_to_name_a_file(lab: Path, home: Path, way: str) -> None:
+@pytest.mark.parametrize("source", ["option", "variable"])
+def test_the_ways_to_name_a_file(lab: Path, home: Path, source: str) -> None:
     """An option before a variable before the home folder; each is read, and a `~` is the home folder."""
     write(home / ".lab-texts/metadata.yaml", "version: 3")
     write(home / "mine.yaml", "version: 4")
-    words = ["--metadata", "~/mine.yaml"] if way == "option" else []
-    variables = {"option": "none", "variable": "~/mine.yaml"}[way]
+    words = ["--metadata", "~/mine.yaml"] if source == "option" else []
+    variables = {"option": "none", "variable": "~/mine.yaml"}[source]
     done = server(lab, "run", *words, HOME=str(home), LAB_TEXTS_METADATA=variables)
     assert done.stderr.startswith(
         f"lab-texts: {home}/mine.yaml: version 4 is not supported"

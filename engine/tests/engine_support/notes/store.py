@@ -42,10 +42,12 @@ class NoteStore:
         """Write the fields of a note, a new one where its ID is None."""
         if note_id is None:
             note_id = max(self.notes, default=0) + 1
-        known = self.notes.get(note_id)
-        version = int(known.etag) + 1 if known else 1
-        kept = known.model_dump(exclude={"etag"}) if known else {"id": note_id}
-        self.notes[note_id] = Note(**{**kept, **fields}, etag=str(version))
+        version = 1
+        values: dict[str, Any] = {"id": note_id}
+        if note := self.notes.get(note_id):
+            version = int(note.etag) + 1
+            values = note.model_dump(exclude={"etag"})
+        self.notes[note_id] = Note(**{**values, **fields}, etag=str(version))
         return self.notes[note_id]
 
 

@@ -25,7 +25,7 @@ class Notes(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     notes: ClassVar[dict[int, dict[str, Any]]] = {}
-    seen: ClassVar[list[str]] = []
+    requests: ClassVar[list[str]] = []
 
     def answer(self, status: int, body: Any = None) -> None:
         text = json.dumps(body).encode() if body is not None else b""
@@ -39,11 +39,11 @@ class Notes(BaseHTTPRequestHandler):
     def handle_any(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(length)) if length else {}
-        self.seen.append(f"{self.command} {self.path}")
+        self.requests.append(f"{self.command} {self.path}")
         if self.headers.get("Authorization") != "Bearer t0ken":
             return self.answer(401, {"message": "who are you"})
-        found = re.fullmatch(r"/v1/notes/(\d+)", self.path)
-        key = int(found[1]) if found else 0
+        match = re.fullmatch(r"/v1/notes/(\d+)", self.path)
+        key = int(match[1]) if match else 0
         if self.command == "POST":
             key = max(self.notes, default=0) + 1
             self.notes[key] = {"id": key, **body}
@@ -68,7 +68,7 @@ class Notes(BaseHTTPRequestHandler):
 @pytest.fixture
 def address() -> Iterator[str]:
     Notes.notes.clear()
-    Notes.seen.clear()
+    Notes.requests.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), Notes) as api:
         thread = threading.Thread(
             target=api.serve_forever, kwargs={"poll_interval": 0.01}
@@ -81,11 +81,11 @@ def address() -> Iterator[str]:
 
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 async def test_a_server_before_an_api(address: str, era: str) -> None:
-    asked: list[str] = []
+    questions: list[str] = []
     agrees = False
 
     async def person(text: str, *_: object) -> ElicitResult[Any]:
-        asked.append(text)
+        questions.append(text)
         return ElicitResult(
             action="accept" if agrees else "decline", content={"confirm": True}
         )
@@ -98,29 +98,29 @@ async def test_a_server_before_an_api(address: str, era: str) -> None:
         async def call(tool: str, **arguments: Any) -> dict[str, Any]:
             return (await client.call_tool(tool, arguments)).structured_content or {}
 
-        made = await call("create_note", title="A", content="B")
-        assert made == {"id": 1, "title": "A", "content": "B", "etag": '"A"'}
-        changed = await call("update_note", note_id=1, etag=made["etag"], title="C")
+        created = await call("create_note", title="A", content="B")
+        assert created == {"id": 1, "title": "A", "content": "B", "etag": '"A"'}
+        changed = await call("update_note", note_id=1, etag=created["etag"], title="C")
         assert changed["etag"] == '"C"'
         with pytest.raises(
             ToolError,
             match="answered 412: changed; it was changed since; read it again",
         ):
-            await call("update_note", note_id=1, etag=made["etag"], title="D")
+            await call("update_note", note_id=1, etag=created["etag"], title="D")
         note = await call("get_note", note_id=1)
         assert (note["title"], note["content"]) == ("C", "B")
-        before = len(Notes.seen)
+        before = len(Notes.requests)
         refused = await call("delete_note", note_id=1)
-        assert (refused["outcome"], len(asked), len(Notes.seen)) == (
+        assert (refused["outcome"], len(questions), len(Notes.requests)) == (
             "declined",
             1,
             before,
         )
         agrees = True
-        gone = await call("delete_note", note_id=1)
-        assert (gone["outcome"], gone["approved_by"], gone["result"]) == (
+        deletion = await call("delete_note", note_id=1)
+        assert (deletion["outcome"], deletion["approved_by"], deletion["result"]) == (
             "applied", "person", {"result": None})  # fmt: skip
-        assert Notes.seen[-1] == "DELETE /v1/notes/1"
+        assert Notes.requests[-1] == "DELETE /v1/notes/1"
         with pytest.raises(
             ToolError, match="answered 404: no such note; list or search"
         ):

@@ -25,8 +25,8 @@ async def test_null_goes_to_the_fields_that_are_named(scripted: Any) -> None:
         ({"clear": ["color"], "from": "B"}, {"color": None, "from": "B"}),
         ({"color": None, "from": "B"}, {"from": "B"}),
     ]
-    for given, sent in rows:
-        failed, text = await scripted.call("mark_pen", pen_id="1", **given)
+    for arguments, sent in rows:
+        failed, text = await scripted.call("mark_pen", pen_id="1", **arguments)
         assert not failed, text
         assert json.loads(scripted.requests.pop().content) == sent
     for clear in (["pen_id"], []):

@@ -15,5 +15,5 @@ async def append_note(
     content: Annotated[str, Field(description="The content.")],
 ) -> Note:
     """Append to a note."""
-    known = STORE.get(note_id)
-    return STORE.save(note_id, content=f"{known.content or ''}{content}")
+    note = STORE.get(note_id)
+    return STORE.save(note_id, content=f"{note.content or ''}{content}")

@@ -22,8 +22,8 @@ async def search_notes(
     cursor: Annotated[str | None, Field(description="Where to begin.")] = None,
 ) -> SearchResult:
     """Search notes."""
-    found = []
+    matches = []
     for note in STORE.notes.values():
         if query in f"{note.title} {note.content}":
-            found.append(note)
-    return SearchResult(items=found)
+            matches.append(note)
+    return SearchResult(items=matches)
