@@ -119,8 +119,10 @@ class AuditLog:
 
     def record(self, sealed: str, **facts: Any) -> None:
         """Write the line of a call, whose arguments are `sealed`; where that fails, it is on stderr until it is written."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = json.dumps({"event": "write", "time": now, **facts, "arguments": sealed})
+        timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = json.dumps(
+            {"event": "write", "time": timestamp, **facts, "arguments": sealed}
+        )
         self._late.append(f"{line}\n")
         try:
             self.ready()
@@ -224,10 +226,10 @@ def caller(ctx: Context) -> dict[str, str]:
     """Of a token its client, issuer and subject; else of the session, if the protocol has one, a digest."""
     if token := get_access_token():
         client, issuer, subject = principal_components(token)
-        known = {
+        principal = {
             "client": client,
             "issuer": issuer,
             "subject": subject or token.claims.get("sub"),
         }
-        return {name: str(value) for name, value in known.items() if value}
+        return {name: str(value) for name, value in principal.items() if value}
     return {} if is_modern(ctx) else {"session": digest(ctx.session_id)[:16]}

@@ -111,17 +111,17 @@ class ServerCommands:
             "no_destructive": no_destructive,
             "search": search,
         }
-        given = {name: value for name, value in flags.items() if value is not None}
+        options = {name: value for name, value in flags.items() if value is not None}
         server_module = self.project.load("server")
-        settings = self.project.settings(**given)
+        settings = self.project.settings(**options)
         if http and self.policy.has_consent:
             from .consent.settings import serve_at
 
             if reason := serve_at(settings, settings.host, settings.port):
                 sys.exit(f"{self.policy.server_name}: {reason}")
         if settings.audit == "stdout" and not http:
-            why = "over stdio stdout is the client's; say stderr or a file"
-            sys.exit(f"{self.policy.server_name}: setting audit: {why}")
+            problem = "over stdio stdout is the client's; say stderr or a file"
+            sys.exit(f"{self.policy.server_name}: setting audit: {problem}")
         server = server_module.create_server(settings)
         gc.freeze()
         gc.enable()
@@ -296,8 +296,8 @@ def run_cli(app: App, policy: Policy, commands: Callable[[App], None]) -> None:
     try:
         app()
     except Exception as error:
-        code, why = explain(error, policy)
-        print(f"{policy.server_name}: {why}", file=sys.stderr)
+        code, message = explain(error, policy)
+        print(f"{policy.server_name}: {message}", file=sys.stderr)
         sys.exit(code)
 
 
@@ -316,16 +316,16 @@ def explain(error: Exception, policy: Policy) -> tuple[int, str]:
 
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        where, given = "_".join(str(part) for part in first["loc"]), first["input"]
+        where, value = "_".join(str(part) for part in first["loc"]), first["input"]
         # Where one is missing, or several do not fit together, it is all of them
-        is_shown = isinstance(given, str | int | float) and not SECRET.search(
-            f"{where}={given}"
+        is_shown = isinstance(value, str | int | float) and not SECRET.search(
+            f"{where}={value}"
         )
-        got = f" (got {given!r})" if is_shown else ""
+        suffix = f" (got {value!r})" if is_shown else ""
         if first["type"] == "missing":
-            got = f"; set {policy.env_prefix}{where.upper()}"
+            suffix = f"; set {policy.env_prefix}{where.upper()}"
         subject = f"setting {where}" if where else "settings"
-        return 1, f"{subject}: {first['msg']}{got}"
+        return 1, f"{subject}: {first['msg']}{suffix}"
     if isinstance(error, SettingsError):
         return 1, f"{error}; write it as JSON"
     if isinstance(error, StartError | OSError):

@@ -9,7 +9,7 @@ from fastmcp.tools import Tool
 
 from .audit_log import AuditLog
 from .confirmation.pending import PendingStore
-from .declarations import made
+from .declarations import build_declaration
 from .guard import Guard, find_guard
 from .policy import Behavior
 from .settings import PolicySettings
@@ -78,7 +78,7 @@ def tool(
         TypeError: There is no such behavior or fact.
     """
     name = name or function.__name__
-    declaration = made(name, behavior, title=title, **facts)
+    declaration = build_declaration(name, behavior, title=title, **facts)
     run = make_async(function)
 
     @functools.wraps(function)

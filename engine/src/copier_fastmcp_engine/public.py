@@ -107,14 +107,14 @@ def _door(scope: Scope) -> RequireAuthMiddleware | None:
 
 async def _read(receive: Receive) -> tuple[bytes, Receive]:
     """The body of a request, as far as the server would read it, and a way to receive all of it again."""
-    body, kept = b"", list[Message]()
+    body, messages = b"", list[Message]()
     while True:
-        kept.append(message := await receive())
+        messages.append(message := await receive())
         body += message.get("body", b"")
         if not message.get("more_body") or len(body) > DEFAULT_MAX_REQUEST_BODY_SIZE:
             break
 
-    async def again() -> Message:
-        return kept.pop(0) if kept else await receive()
+    async def replay() -> Message:
+        return messages.pop(0) if messages else await receive()
 
-    return body, again
+    return body, replay

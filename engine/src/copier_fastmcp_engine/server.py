@@ -164,11 +164,11 @@ def _connect(connect: Callable[[Any], object], settings: PolicySettings) -> None
     try:
         connect(settings)
     except Exception as error:
-        why = describe_error(error, where)
+        reason = describe_error(error, where)
         if database is not None:
             variable = f"{settings.policy.env_prefix}DATABASE"
-            why += f"; see {variable} ({describe_place(where)!r})"
-        raise StartError(f"backend.py: connect: {why}") from error
+            reason += f"; see {variable} ({describe_place(where)!r})"
+        raise StartError(f"backend.py: connect: {reason}") from error
 
 
 def _sealing(settings: PolicySettings) -> RequestStateSecurity:

@@ -133,12 +133,12 @@ class ApiResult(ApiItem):
                 include_input=False, include_url=False, include_context=False
             )[0]
             place = ".".join(str(part) for part in first["loc"])
-            found = "".join(filter(str.isprintable, f"{place}: {first['msg']}"))[:200]
+            mistake = "".join(filter(str.isprintable, f"{place}: {first['msg']}"))[:200]
             response.logger.warning(
                 "%s: the response does not fit %s (%s); returned as received",
                 response.request,
                 cls.__name__,
-                found,
+                mistake,
             )
         result = cast("Self", cls.model_construct())
         for name, field in cls.model_fields.items():

@@ -39,7 +39,7 @@ from .store import Elicitation, User
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 Outcome = TypeVar("Outcome", bound=str)
-Way = Literal["url", "form", "none"]
+Method = Literal["url", "form", "none"]
 Answer = Literal[
     "yes", "Login not detected", "Login declined by user.", "Login cancelled by user."
 ]
@@ -199,45 +199,47 @@ async def ask(
     """
     user = consent.user_of(ctx)
     policy = consent.policy
-    way: Way = "form" if await shows_forms(ctx, gate) else "none"
-    way = "url" if await shows_links(ctx, gate) else way
+    method: Method = "form" if await shows_forms(ctx, gate) else "none"
+    method = "url" if await shows_links(ctx, gate) else method
     elicitation = await _asked_before(ctx, consent, user)
     if elicitation is not None:
         response = response_to(ctx, "consent")
-        answer = await _outcome(consent, ctx, elicitation, way, response)
-        if answer != "Login not detected" or way == "form":
-            return _log(policy, ctx, tool, way, answer)
+        answer = await _outcome(consent, ctx, elicitation, method, response)
+        if answer != "Login not detected" or method == "form":
+            return _log(policy, ctx, tool, method, answer)
     else:
         elicitation = await consent.begin(ctx, user)
     address = consent.address(elicitation)
-    why = _reason(policy)
-    text = f"{why}\n\n{address}\n\nAfter completing the login, check the box below and click OK."
+    reason = _reason(policy)
+    text = f"{reason}\n\n{address}\n\nAfter completing the login, check the box below and click OK."
     form = ElicitRequestFormParams(message=text, requested_schema=FORM)
     # The id goes with a link only where the protocol has one
-    named = None if is_modern(ctx) else elicitation.id
-    link = ElicitRequestURLParams(message=why, url=address, elicitation_id=named)
-    question = link if way == "url" else form
-    if way == "none":
+    elicitation_id = None if is_modern(ctx) else elicitation.id
+    link = ElicitRequestURLParams(
+        message=reason, url=address, elicitation_id=elicitation_id
+    )
+    question = link if method == "url" else form
+    if method == "none":
         raise _told(policy, ctx, tool, address)
     if is_modern(ctx):
-        _log(policy, ctx, tool, way, "asked")
+        _log(policy, ctx, tool, method, "asked")
         raise input_required("consent", question, elicitation.id)
-    if way == "url":
+    if method == "url":
         consent.tell(elicitation, ctx.session)
         if not at_once:
-            _log(policy, ctx, tool, way, "asked")
+            _log(policy, ctx, tool, method, "asked")
             raise Asked(
                 Refusal(UrlElicitationRequiredError([link], required_text(policy)))
             )
     try:
         seconds = elicitation.expires_at - time.time()
-        given = await elicit(ctx, gate, question, seconds)
+        reply = await elicit(ctx, gate, question, seconds)
     except TimeoutError:
         raise ToolError(TIMED_OUT) from None
-    if given is None:
+    if reply is None:
         raise _told(policy, ctx, tool, address)
-    answer = await _outcome(consent, ctx, elicitation, way, given)
-    return _log(policy, ctx, tool, way, answer)
+    answer = await _outcome(consent, ctx, elicitation, method, reply)
+    return _log(policy, ctx, tool, method, answer)
 
 
 def _told(policy: Policy, ctx: Context, tool: str, address: str) -> ToolError:
@@ -264,7 +266,11 @@ async def _asked_before(
 
 
 async def _outcome(
-    consent: Consent, ctx: Context, elicitation: Elicitation, way: Way, response: object
+    consent: Consent,
+    ctx: Context,
+    elicitation: Elicitation,
+    method: Method,
+    response: object,
 ) -> Answer:
     """What became of the question: a yes means that the page will be opened, only a grant counts.
 
@@ -276,7 +282,7 @@ async def _outcome(
     if response.action == "decline":
         count_login(consent.policy, "declined")
         return "Login declined by user."
-    seconds = WAIT if way == "url" else SETTLE
+    seconds = WAIT if method == "url" else SETTLE
     request = ctx.request_context
     if request and request.meta and request.meta.get("progress_token") is not None:
         seconds = max(seconds, elicitation.expires_at - time.time())
@@ -313,8 +319,8 @@ async def track(
 
 
 def _log(
-    policy: Policy, ctx: Context, tool: str, way: Way, outcome: Outcome
+    policy: Policy, ctx: Context, tool: str, method: Method, outcome: Outcome
 ) -> Outcome:
     """One line for each step; never a link, a user or a token."""
-    log_step("consent", policy, ctx, tool, {"way": way, "outcome": outcome})
+    log_step("consent", policy, ctx, tool, {"way": method, "outcome": outcome})
     return outcome

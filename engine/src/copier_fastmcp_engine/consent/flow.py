@@ -224,7 +224,7 @@ class Consent(Grants):
         """
         state = query.get("state") or ""
         flow = await self.store.take("states", state)
-        if not flow or not same(flow["browser"], cookies.get(cookie(state))):
+        if not flow or not is_same_secret(flow["browser"], cookies.get(cookie(state))):
             raise Refused(STALE)
         elicitation = await self.elicitation(flow["id"])
         if not elicitation or not elicitation.waits:
@@ -277,7 +277,7 @@ class Consent(Grants):
                     self._logger.debug("a client left before its login was complete")
 
     async def _fail(
-        self, elicitation: Elicitation, error: ProviderError, shown: str | None = None
+        self, elicitation: Elicitation, error: ProviderError, message: str | None = None
     ) -> NoReturn:
         report(self.policy, error)
         elicitation.status, elicitation.error_message = "failed", str(error)
@@ -286,7 +286,7 @@ class Consent(Grants):
         await self._close(elicitation)
         self._waiting.pop(elicitation.id, None)
         advice = "Return to the application to try again."
-        raise Refused(shown or f"Access was not granted: {error}. {advice}")
+        raise Refused(message or f"Access was not granted: {error}. {advice}")
 
     async def _close(self, elicitation: Elicitation) -> None:
         row = await self.store.get("current", elicitation.user)
@@ -296,9 +296,9 @@ class Consent(Grants):
             self.listener.close()
 
 
-def same(one: str, other: str | None) -> bool:
+def is_same_secret(secret: str, candidate: str | None) -> bool:
     """Whether two secrets are equal, in a time that does not tell where they differ."""
-    return secrets.compare_digest(one.encode(), (other or "").encode())
+    return secrets.compare_digest(secret.encode(), (candidate or "").encode())
 
 
 _consents: WeakKeyDictionary[object, Consent] = WeakKeyDictionary()

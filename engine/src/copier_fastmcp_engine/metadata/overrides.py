@@ -72,23 +72,23 @@ def packaged_file(policy: Policy) -> Path:
 
 def user_file(policy: Policy, setting: Path | None) -> Path | None:
     """The user's own file: the one in the setting, else the one in the home folder; None for `none`."""
-    own = (
+    location = (
         f"~/.{policy.server_name}/metadata.yaml"
         if setting in (None, Path())
         else str(setting)
     )
     return (
-        None if own == "none" else Path(os.path.expanduser(own))
+        None if location == "none" else Path(os.path.expanduser(location))
     )  # Path's own needs a home
 
 
 def _shared(path: Path) -> Path | None:
     """A folder on the way to a file in which everybody can rename: all may write, and no sticky bit."""
-    ways = {*path.absolute().parents, *Path(os.path.realpath(path)).parents}
-    for way in sorted(ways) if os.name == "posix" else ():
+    folders = {*path.absolute().parents, *Path(os.path.realpath(path)).parents}
+    for folder in sorted(folders) if os.name == "posix" else ():
         # A volume of settings in a container is mounted read-only, whatever its mode says
-        if way.stat().st_mode & 0o1002 == 0o002 and os.access(way, os.W_OK):
-            return way
+        if folder.stat().st_mode & 0o1002 == 0o002 and os.access(folder, os.W_OK):
+            return folder
     return None
 
 
@@ -120,8 +120,8 @@ def read_text(path: Path, *, trusted: bool = False) -> str | None:
 def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
     """The plain data that begins with an event; what YAML readers disagree about is refused."""
     if event.anchor or event.tag or depth > 6:
-        why = "anchors, aliases, tags and deep nesting are not allowed; write the text out"
-        raise REFUSED(why, event.start_mark)
+        problem = "anchors, aliases, tags and deep nesting are not allowed; write the text out"
+        raise REFUSED(problem, event.start_mark)
     if isinstance(event, yaml.SequenceStartEvent):
         items = takewhile(lambda e: not isinstance(e, yaml.SequenceEndEvent), events)
         return [_value(events, item, depth + 1) for item in items]
@@ -132,12 +132,12 @@ def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
         ):
             key = _value(events, start, depth + 1)
             if not isinstance(key, str) or key in pairs:
-                why = (
+                problem = (
                     "appears twice; keep one"
                     if isinstance(key, str)
                     else "is not text; quote it"
                 )
-                raise REFUSED(f"the key {shortened(key)} {why}", start.start_mark)
+                raise REFUSED(f"the key {shortened(key)} {problem}", start.start_mark)
             pairs[key] = _value(events, next(events), depth + 1)
         return pairs
     text = str(event.value)
@@ -154,9 +154,9 @@ def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
         return int(text)
     if tag.endswith("null") and not depth:
         return {}
-    why = f"{shortened(text)} is not text to every YAML reader; quote it, or write true or false"
+    problem = f"{shortened(text)} is not text to every YAML reader; quote it, or write true or false"
     raise REFUSED(
-        why if text else "a value is missing; add it or remove the key",
+        problem if text else "a value is missing; add it or remove the key",
         event.start_mark,
     )
 
@@ -177,17 +177,19 @@ def parse(path: Path, text: str) -> dict[str, Any]:
             if isinstance(first, yaml.StreamEndEvent)
             else _value(events, next(events))
         )
-        if more := [
+        if documents := [
             event for event in events if isinstance(event, yaml.DocumentStartEvent)
         ]:
             raise REFUSED(
-                "a second document begins here; keep only one", more[0].start_mark
+                "a second document begins here; keep only one", documents[0].start_mark
             )
         return _File.model_validate(data).model_dump(exclude_unset=True)
     except yaml.MarkedYAMLError as error:
         mark: Any = error.problem_mark
-        why = f"{'' if type(error) is yaml.MarkedYAMLError else 'not YAML: '}{error.problem}"
-        raise StartError(f"{path}:{mark.line + 1}:{mark.column + 1}: {why}") from error
+        problem = f"{'' if type(error) is yaml.MarkedYAMLError else 'not YAML: '}{error.problem}"
+        raise StartError(
+            f"{path}:{mark.line + 1}:{mark.column + 1}: {problem}"
+        ) from error
     except ValidationError as error:
         raise StartError(f"{path}: {_explained(error)}") from error
 
@@ -350,8 +352,10 @@ def _changes(item: Item, override: Mapping[str, Any]) -> dict[str, Any]:
     properties = dict(item.parameters.get("properties", {}))
     for name, argument in override.get("arguments", {}).items():
         if name in properties and argument:
-            rest = {k: v for k, v in properties[name].items() if k != "description"}
-            properties[name] = rest | {k: text for k, text in argument.items() if text}
+            schema = {k: v for k, v in properties[name].items() if k != "description"}
+            properties[name] = schema | {
+                k: text for k, text in argument.items() if text
+            }
             changes["parameters"] = item.parameters | {"properties": properties}
     return changes
 
@@ -366,25 +370,31 @@ class Overrides(Transform):
             section, name = _address(item)
             self.texts[section][name] = _texts(item)
 
-    def _one(self, item: Item) -> Item | None:
+    def _replace_texts(self, item: Item) -> Item | None:
         """An item with its texts replaced; None for a tool that a file takes off the wire."""
         section, name = _address(item)
         override = self.layered.get(section, {}).get(name)
         if override is None or name not in self.texts[section]:
             return item
         if self._became.get(item.key, [None])[0] is not item:
-            made = item.model_copy(update=_changes(item, override))
+            replacement = item.model_copy(update=_changes(item, override))
             self._became[item.key] = [
                 item,
-                made if override.get("enabled", True) else None,
+                replacement if override.get("enabled", True) else None,
             ]
         return self._became[item.key][1]
 
     async def _all(self, items: Iterable[Item]) -> list[Item]:
-        return [overridden for item in items if (overridden := self._one(item))]
+        return [
+            overridden for item in items if (overridden := self._replace_texts(item))
+        ]
 
-    async def _look_up(self, name: str, call_next: Any, **more: Any) -> Item | None:
-        return self._one(item) if (item := await call_next(name, **more)) else None
+    async def _look_up(self, name: str, call_next: Any, **options: Any) -> Item | None:
+        return (
+            self._replace_texts(item)
+            if (item := await call_next(name, **options))
+            else None
+        )
 
     list_tools = list_resources = list_resource_templates = cast("Any", _all)
     get_tool = get_resource = get_resource_template = cast("Any", _look_up)
@@ -435,18 +445,20 @@ def override(
         Provider.list_resources,
         Provider.list_resource_templates,
     )
-    overrides = Overrides([item for each in lists for item in run_now(each(mcp), mcp)])
+    overrides = Overrides(
+        [item for list_items in lists for item in run_now(list_items(mcp), mcp)]
+    )
     for name in gated:
         if name in overrides.texts["tools"]:
             overrides.texts["tools"][name]["arguments"].setdefault("confirm", {})
     packaged = packaged_file(policy)
     for path, config in layers(policy, setting):
         if config is not None:
-            said = config.get("tools", {})
-            old_first = sorted(said, key=lambda name: name not in former)
+            texts = config.get("tools", {})
+            old_first = sorted(texts, key=lambda name: name not in former)
             config = {
                 **config,
-                "tools": {former.get(name, name): said[name] for name in old_first},
+                "tools": {former.get(name, name): texts[name] for name in old_first},
             }
             check(policy, path, config, overrides.texts)
             overrides.layered = merged(overrides.layered, config)

@@ -71,16 +71,16 @@ def routes(pages: Pages) -> list[Route]:
 
     async def ask(request: Request) -> Response:
         link = request.query_params.get("link", "")
-        shown = await pages.shown(link)
-        if shown is None or not _here(request, shown.base):
+        page = await pages.shown(link)
+        if page is None or not _here(request, page.base):
             return _page("Not Open Any More", f"<p>{OVER}</p>", 410)
         browser = secrets.token_urlsafe(32)
-        response = _page(shown.question, _form(shown, link, _proof(browser, link)))
+        response = _page(page.question, _form(page, link, _proof(browser, link)))
         response.set_cookie(
             _cookie(link),
             browser,
             path=PATH,
-            secure=shown.base.startswith("https://"),
+            secure=page.base.startswith("https://"),
             httponly=True,
             samesite="strict",
         )
@@ -89,20 +89,20 @@ def routes(pages: Pages) -> list[Route]:
     async def answer(request: Request) -> Response:
         form = await _sent(request)
         link, word = form.get("link", ""), form.get("answer", "")
-        shown = await pages.shown(link)
-        if shown is None or not _here(request, shown.base):
+        page = await pages.shown(link)
+        if page is None or not _here(request, page.base):
             return _page("Not Open Any More", f"<p>{OVER}</p>", 410)
         browser = request.cookies.get(_cookie(link), "")
-        given = form.get("proof", "").encode()
-        proof = secrets.compare_digest(_proof(browser, link).encode(), given)
-        origin = request.headers.get("origin") == _origin(shown.base)
+        sent_proof = form.get("proof", "").encode()
+        proof = secrets.compare_digest(_proof(browser, link).encode(), sent_proof)
+        origin = request.headers.get("origin") == _origin(page.base)
         if not (browser and proof and origin and word in TITLES):
             text = "<p>The answer did not come from this page. Open its link again.</p>"
             return _page("Not Accepted", text, 403)
         values: dict[str, Any] | None = None
-        if shown.schema is not None and word == "approve":
+        if page.schema is not None and word == "approve":
             try:
-                values = read_values(shown.schema, form)
+                values = read_values(page.schema, form)
             except ValueError as error:
                 text = f"<p>{escape(str(error))}. Go back and fill it in.</p>"
                 return _page("Not Accepted", text, 400)
@@ -144,14 +144,14 @@ async def _sent(request: Request) -> Mapping[str, str]:
     return {name: values[0] for name, values in fields.items()}
 
 
-def _form(shown: Shown, link: str, proof: str) -> str:
+def _form(page: Shown, link: str, proof: str) -> str:
     """The body of the page that asks."""
 
     def rows(title: str, values: Sequence[tuple[str, str]]) -> str:
         listed = "".join(f"<dt>{escape(n)}</dt><dd>{escape(v)}</dd>" for n, v in values)
         return f"<h2>{title}</h2><dl>{listed}</dl>" if values else ""
 
-    schema = shown.schema
+    schema = page.schema
     decline, approve = ("Decline", "Approve") if schema is None else ("Cancel", "Send")
     hidden = {"link": link, "proof": proof}
     fields = "".join(
@@ -159,10 +159,10 @@ def _form(shown: Shown, link: str, proof: str) -> str:
         for n, v in hidden.items()
     )
     return (
-        f"<p><strong>{escape(shown.server)}</strong> asks before it runs "
-        f"<code>{escape(shown.tool)}</code>.</p>"
-        + rows("With these arguments", shown.arguments)
-        + rows("What would happen", shown.details)
+        f"<p><strong>{escape(page.server)}</strong> asks before it runs "
+        f"<code>{escape(page.tool)}</code>.</p>"
+        + rows("With these arguments", page.arguments)
+        + rows("What would happen", page.details)
         + f'<form method="post" action="{PATH}">{fields}{_inputs(schema or {})}'
         f'<button name="answer" value="decline" formnovalidate>{decline}</button>'
         f'<button name="answer" value="approve">{approve}</button></form>'

@@ -70,14 +70,14 @@ class Variant:
     Attributes:
         arguments: What the first call gets.
         name: What differs from what the author arranged; empty where nothing does.
-        again: What the second call gets, where that is something else.
+        repeat_arguments: What the second call gets, where that is something else.
         loses: As in `Case`.
         identities: The parameters that name the record.
     """
 
     arguments: Arguments
     name: str = ""
-    again: Arguments | None = None
+    repeat_arguments: Arguments | None = None
     loses: Collection[str] = ()
     identities: Collection[str] = ()
 
@@ -88,21 +88,21 @@ def parse_probe(path: Path) -> dict[str, Any]:
     Returns:
         By name: plain values as they are, the text of everything else.
     """
-    found: dict[str, Any] = {}
+    definitions: dict[str, Any] = {}
     if not path.exists():
-        return found
+        return definitions
     for node in ast.parse(path.read_bytes()).body:
         match node:
             case ast.AsyncFunctionDef(name=name):
-                found[name] = ast.unparse(node)
+                definitions[name] = ast.unparse(node)
             case ast.Assign(targets=[ast.Name(name)], value=value) | ast.AnnAssign(
                 ast.Name(name), value=ast.expr() as value
             ):
                 try:
-                    found[name] = ast.literal_eval(value)
+                    definitions[name] = ast.literal_eval(value)
                 except ValueError:
-                    found[name] = ast.unparse(value)
-    return found
+                    definitions[name] = ast.unparse(value)
+    return definitions
 
 
 def list_cases(arranged: object) -> list[Case]:
@@ -199,9 +199,9 @@ class Variants:
         yield from self.unsure
 
     def _changed(self, name: str, value: Any, title: str = "") -> Variant:
-        shown = str(value).lower() if isinstance(value, bool) else repr(value)
+        text = str(value).lower() if isinstance(value, bool) else repr(value)
         arguments = self.arguments | {name: value}
-        return replace(self.plain, arguments=arguments, name=title or f"{name}={shown}")
+        return replace(self.plain, arguments=arguments, name=title or f"{name}={text}")
 
     def _of_parameter(self, name: str, schema: Mapping[str, Any]) -> Iterator[Variant]:
         """Yield variants with another value of one parameter, or without it; keep those of doubtful value for last."""
@@ -234,7 +234,9 @@ class Variants:
         ):
             for variant in changed[:1]:
                 then = replace(
-                    variant, name=f"then {variant.name}", again=variant.arguments
+                    variant,
+                    name=f"then {variant.name}",
+                    repeat_arguments=variant.arguments,
                 )
                 self.unsure.append(replace(then, arguments=self.arguments))
 

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 SAFE = ("GET", "HEAD", "OPTIONS", "QUERY")
 IDEMPOTENT = (*SAFE, "PUT", "DELETE")
-DOES = {"POST": "makes", "PUT": "replaces", "PATCH": "merges", "DELETE": "removes"}
+EFFECTS = {"POST": "makes", "PUT": "replaces", "PATCH": "merges", "DELETE": "removes"}
 TEXTS = ("query", "q", "search", "text", "term")
 SIZES = ("limit", "per_page", "page_size", "max_results")
 VERSIONS = ("etag", "version", "if_match", "revision")
 Record = dict[str, Any]
-Does = str | Callable[["Fake", httpx2.Request], httpx2.Response]
+Effect = str | Callable[["Fake", httpx2.Request], httpx2.Response]
 
 
 _guarded: set[str] = (
@@ -84,8 +84,8 @@ class Sent(NamedTuple):
 
     method: str
     path: str
-    does: Does
-    more: bool
+    effect: Effect
+    accumulates: bool
 
 
 class Fake:
@@ -111,18 +111,18 @@ class Fake:
     def learn(self, tool: str) -> None:
         """Take over what tests/tools says of the API, first that of a tool, and forget what arranged a test."""
         self.sent.clear()
-        own = f"test_{tool}.py"
+        file_name = f"test_{tool}.py"
         paths = sorted(
             self.probes.glob("test_*.py"),
-            key=lambda path: (path.name != own, path.name),
+            key=lambda path: (path.name != file_name, path.name),
         )
         for path in paths:
             module = importlib.import_module(f"{self.probe_package}.{path.stem}")
             for operation, rule in getattr(module, "fake", {}).items():
                 method, _, template = operation.partition(" ")
                 parts = re.split(r"\{[^{}]*\}", template.strip("/"))
-                form = re.compile("[^/]*".join(map(re.escape, parts)))
-                self.rules.append((method, form, rule))
+                pattern = re.compile("[^/]*".join(map(re.escape, parts)))
+                self.rules.append((method, pattern, rule))
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request, and keep what it does."""
@@ -134,123 +134,135 @@ class Fake:
             if m == request.method and form.fullmatch(path)
         )
         rule = next(matching, {})
-        does: Does = rule.get("does", DOES.get(request.method, "finds"))
+        effect: Effect = rule.get("does", EFFECTS.get(request.method, "finds"))
         places = [path]
-        for name in filter(said(request).__contains__, rule.get("names", ())):
-            value = said(request)[name]
+        for name in filter(
+            parse_arguments(request).__contains__, rule.get("names", ())
+        ):
+            value = parse_arguments(request)[name]
             all_ = value if isinstance(value, list) else [value]
             texts = [
                 quote(v if isinstance(v, str) else json.dumps(v), safe="") for v in all_
             ]
             places = [f"{place}/{text}" for place in places for text in texts]
-        answer = self.each(does, places, request, rule)
-        more = False
+        answer = self.apply_effect(effect, places, request, rule)
+        accumulates = False
         if request.method not in SAFE and answer.status_code < 500:
             once = copy.deepcopy(self.records)
-            self.each(does, places, request, rule)
-            more, self.records = self.records != once, once
-        self.sent.append(Sent(request.method, f"/{path}", does, more))
+            self.apply_effect(effect, places, request, rule)
+            accumulates, self.records = self.records != once, once
+        self.sent.append(Sent(request.method, f"/{path}", effect, accumulates))
         if rule.get("lists") and answer.is_success:
             return httpx2.Response(answer.status_code, json=[answer.json()])
         return answer
 
-    def each(
+    def apply_effect(
         self,
-        does: Does,
+        effect: Effect,
         places: list[str],
         request: httpx2.Request,
         rule: Mapping[str, Any],
     ) -> httpx2.Response:
         """What an operation does with each record that it names; the answer to the last."""
-        found = [self.answer(does, place, request, rule) for place in places]
-        return found[-1] if found else httpx2.Response(200, json=rule.get("adds", {}))
+        responses = [self.answer(effect, place, request, rule) for place in places]
+        return (
+            responses[-1]
+            if responses
+            else httpx2.Response(200, json=rule.get("adds", {}))
+        )
 
     def answer(
-        self, does: Does, path: str, request: httpx2.Request, rule: Mapping[str, Any]
+        self,
+        effect: Effect,
+        path: str,
+        request: httpx2.Request,
+        rule: Mapping[str, Any],
     ) -> httpx2.Response:
         """What an operation does with the records, and answers."""
-        if not isinstance(does, str):
-            return does(self, request)
+        if not isinstance(effect, str):
+            return effect(self, request)
         body = body_of(request)
         adds, old = rule.get("adds", {}), self.records.get(path)
-        higher = () if "names" in rule else above_of(path)
+        higher = () if "names" in rule else list_parents(path)
         above = next((p for p in higher if p in self.records), None)
         place = path if old is not None else above
-        if does in ("finds", "reads"):
-            return self.found(does, path, request, adds)
-        if does == "makes" and request.method == "PUT" and old is not None:
-            return failed(409, f"{path} is there already")
-        if does in ("merges", "removes", "sets") and place is None:
-            below = does == "removes" and any(
+        if effect in ("finds", "reads"):
+            return self.find_records(effect, path, request, adds)
+        if effect == "makes" and request.method == "PUT" and old is not None:
+            return build_failure(409, f"{path} is there already")
+        if effect in ("merges", "removes", "sets") and place is None:
+            has_children = effect == "removes" and any(
                 p.startswith(f"{path}/") for p in self.records
             )
-            if not below:
-                return failed(404, f"there is no {path}")
-        if does == "merges" and old is None:
-            return failed(404, f"there is no {path}")
-        if wrong := stale(old or self.records.get(place or ""), request):
-            return failed(*wrong)
-        if does == "removes":
+            if not has_children:
+                return build_failure(404, f"there is no {path}")
+        if effect == "merges" and old is None:
+            return build_failure(404, f"there is no {path}")
+        if refusal := find_conflict(old or self.records.get(place or ""), request):
+            return build_failure(*refusal)
+        if effect == "removes":
             exact = old is not None or place is None or request.method == "DELETE"
-            gone = path if exact else str(place)
-            found = [p for p in self.records if p == gone or p.startswith(f"{gone}/")]
-            for each in found:
-                del self.records[each]
+            top = path if exact else str(place)
+            removed = [p for p in self.records if p == top or p.startswith(f"{top}/")]
+            for child in removed:
+                del self.records[child]
             return (
                 httpx2.Response(200, json=adds)
-                if found
-                else failed(404, f"there is no {path}")
+                if removed
+                else build_failure(404, f"there is no {path}")
             )
-        if does == "sets" and place is not None:
+        if effect == "sets" and place is not None:
             if old is None or request.method == "DELETE":
                 field = path.removeprefix(place).strip("/") or "set"
                 change: Record = {field: request.method != "DELETE" and (body or True)}
             else:
                 change = body or {"set": True}
-            return self.kept(place, self.records[place] | change, adds)
-        if does == "merges":
-            return self.kept(path, (old or {}) | body, adds)
-        if does == "replaces":
-            return self.kept(path, body, adds)
+            return self.keep_record(place, self.records[place] | change, adds)
+        if effect == "merges":
+            return self.keep_record(path, (old or {}) | body, adds)
+        if effect == "replaces":
+            return self.keep_record(path, body, adds)
         same = [
             p
-            for p in self.below(path)
+            for p in self.list_children(path)
             if body and self.records[p].items() >= body.items()
         ]
-        if does == "ensures" and (old is not None or same):
-            return self.kept(path if old is not None else same[0], None, adds)
-        if request.method == "PUT" or (does == "ensures" and not body):
-            return self.kept(path, body, adds)
-        names = [p.rpartition("/")[2] for p in self.below(path)]
+        if effect == "ensures" and (old is not None or same):
+            return self.keep_record(path if old is not None else same[0], None, adds)
+        if request.method == "PUT" or (effect == "ensures" and not body):
+            return self.keep_record(path, body, adds)
+        names = [p.rpartition("/")[2] for p in self.list_children(path)]
         key = body.get("id") or 1 + max(
             (int(n) for n in names if n.isdecimal()), default=0
         )
         if f"{path}/{key}" in self.records:
-            return failed(409, f"{path}/{key} is there already")
-        return self.kept(f"{path}/{key}", {"id": key} | body, adds, made=True)
+            return build_failure(409, f"{path}/{key} is there already")
+        return self.keep_record(f"{path}/{key}", {"id": key} | body, adds, is_new=True)
 
-    def found(
-        self, does: str, path: str, request: httpx2.Request, adds: Record
+    def find_records(
+        self, effect: str, path: str, request: httpx2.Request, adds: Record
     ) -> httpx2.Response:
         """A record, or a page of those below a path."""
         places = (
-            [path, *above_of(path)]
-            if does == "reads" or request.method != "GET"
+            [path, *list_parents(path)]
+            if effect == "reads" or request.method != "GET"
             else [path]
         )
-        if does == "reads" or (
+        if effect == "reads" or (
             path in self.records and request.method in ("GET", "HEAD")
         ):
             record = next((self.records[p] for p in places if p in self.records), None)
             if record is None and request.method in ("GET", "HEAD"):
-                return failed(404, f"there is no {path}")
-            return shown(200, record or {}, adds)
-        listed = next((found for p in places if (found := self.below(p))), None)
+                return build_failure(404, f"there is no {path}")
+            return build_response(200, record or {}, adds)
+        listed = next(
+            (children for p in places if (children := self.list_children(p))), None
+        )
         if listed is None:
-            return failed(404, f"there is no {path}")
-        asked = said(request)
+            return build_failure(404, f"there is no {path}")
+        arguments = parse_arguments(request)
         records = [self.records[p] for p in listed]
-        for name, value in asked.items():
+        for name, value in arguments.items():
             if name in TEXTS:
                 records = [
                     r for r in records if str(value).lower() in json.dumps(r).lower()
@@ -258,34 +270,34 @@ class Fake:
             records = [
                 r for r in records if name not in r or str(r[name]) == str(value)
             ]
-        sizes = [str(asked[name]) for name in SIZES if name in asked]
+        sizes = [str(arguments[name]) for name in SIZES if name in arguments]
         size = max(1, int(sizes[0]) if sizes and sizes[0].isdecimal() else len(records))
-        number = str(asked.get("page") or asked.get("cursor") or 1)
+        number = str(arguments.get("page") or arguments.get("cursor") or 1)
         page = int(number) if number.isdecimal() else 1
         answer = httpx2.Response(200, json=records[(page - 1) * size : page * size])
         if records[page * size :]:
-            more = request.url.copy_set_param("page", page + 1)
-            answer.headers["Link"] = f'<{more}>; rel="next"'
+            next_page = request.url.copy_set_param("page", page + 1)
+            answer.headers["Link"] = f'<{next_page}>; rel="next"'
         return answer
 
-    def below(self, path: str) -> list[str]:
+    def list_children(self, path: str) -> list[str]:
         """The records that stand directly below a path."""
         return [p for p in self.records if p.rpartition("/")[0] == path]
 
-    def kept(
-        self, path: str, record: Record | None, adds: Record, *, made: bool = False
+    def keep_record(
+        self, path: str, record: Record | None, adds: Record, *, is_new: bool = False
     ) -> httpx2.Response:
         """Keep a record, and answer with it."""
         if record is not None:
             name = unquote(path.rpartition("/")[2])
-            own = {"id": int(name) if name.isdecimal() else name}
+            identity = {"id": int(name) if name.isdecimal() else name}
             old = self.records.get(path, {})
-            new = own | record
+            new = identity | record
             if without_versions(new) != without_versions(old):
                 new |= {n: bump(old[n]) for n in VERSIONS if n in old}
             self.records[path] = new
-        answer = shown(201 if made else 200, self.records[path], adds)
-        answer.headers.update({"Location": f"/{path}"} if made else {})
+        answer = build_response(201 if is_new else 200, self.records[path], adds)
+        answer.headers.update({"Location": f"/{path}"} if is_new else {})
         return answer
 
 
@@ -311,12 +323,12 @@ def without_versions(record: Record) -> Record:
     return {name: value for name, value in record.items() if name not in VERSIONS}
 
 
-def said(request: httpx2.Request) -> Record:
+def parse_arguments(request: httpx2.Request) -> Record:
     """What a request says in its query and its body."""
     return {**request.url.params, **body_of(request)}
 
 
-def above_of(path: str) -> list[str]:
+def list_parents(path: str) -> list[str]:
     """The paths that a path begins with, the longest first."""
     ends = [
         match.start() for match in re.finditer("/|:[^/:]*$", path)
@@ -334,29 +346,32 @@ def bump(version: Any) -> Any:
     return version + 1 if isinstance(version, int) else f"{version}+"
 
 
-def stale(old: Record | None, request: httpx2.Request) -> tuple[int, str] | None:
+def find_conflict(
+    old: Record | None, request: httpx2.Request
+) -> tuple[int, str] | None:
     """Why a write must not happen: its record is there, is not, or was changed since."""
-    wanted = request.headers.get("If-Match", "*")
+    expected = request.headers.get("If-Match", "*")
     if old is not None and request.headers.get("If-None-Match") == "*":
         return 412, "it is there already"
-    if wanted != "*" and wanted != etag(old or {}):
+    if expected != "*" and expected != etag(old or {}):
         return 412, "it was changed since"
-    asked, kept = said(request), old or {}
+    arguments, record = parse_arguments(request), old or {}
     if any(
-        n in asked and n in kept and str(asked[n]) != str(kept[n]) for n in VERSIONS
+        n in arguments and n in record and str(arguments[n]) != str(record[n])
+        for n in VERSIONS
     ):
         return 409, "it was changed since"
     return None
 
 
-def shown(status: int, record: Record, adds: Record) -> httpx2.Response:
+def build_response(status: int, record: Record, adds: Record) -> httpx2.Response:
     """Return a response that shows a record."""
     return httpx2.Response(status, json=record | adds, headers={"ETag": etag(record)})
 
 
-def failed(status: int, why: str) -> httpx2.Response:
+def build_failure(status: int, message: str) -> httpx2.Response:
     """Return a response that says what went wrong."""
-    return httpx2.Response(status, json={"message": why})
+    return httpx2.Response(status, json={"message": message})
 
 
 class FakedBackend(Backend):
@@ -378,10 +393,10 @@ class FakedBackend(Backend):
 
     def find_unproven(self, *, read_only: bool, idempotent: bool) -> str:
         """Return what was sent that the truth of a tool does not allow, or nothing."""
-        for method, path, does, more in self.fake.sent:
-            if read_only and method not in SAFE and does not in ("finds", "reads"):
+        for method, path, effect, accumulates in self.fake.sent:
+            if read_only and method not in SAFE and effect not in ("finds", "reads"):
                 return f"it says read-only, but sent {method} {path}"
-            if idempotent and method not in IDEMPOTENT and more:
+            if idempotent and method not in IDEMPOTENT and accumulates:
                 return f"it says idempotent, but sent {method} {path}, which does more when it is sent again"
         return ""
 

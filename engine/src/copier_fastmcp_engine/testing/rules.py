@@ -97,21 +97,21 @@ def _hints(tool: Tool, tables: Tables) -> Wrong:
         )
     if unknown or not tool.declared:  # a typo is not also a hint left out
         return
-    wanted, behavior = tool.declared["hints"], tool.declared["behavior"]
-    for hint in sorted(wanted.keys() - served.keys()):
+    declared_hints, behavior = tool.declared["hints"], tool.declared["behavior"]
+    for hint in sorted(declared_hints.keys() - served.keys()):
         yield "hints-complete", f"{hint} is missing"
     for hint, value in served.items():
-        says = wanted.get(hint, "nothing")
-        if isinstance(value, bool) and value is not says:
+        declared_value = declared_hints.get(hint, "nothing")
+        if isinstance(value, bool) and value is not declared_value:
             yield (
                 "hints-match-behavior",
-                f"{hint} is {value}, but {behavior} says {says}",
+                f"{hint} is {value}, but {behavior} says {declared_value}",
             )
-    for each in tool.declared["exceptions"]:
-        if not each["why"].strip():
+    for exception in tool.declared["exceptions"]:
+        if not exception["why"].strip():
             yield (
                 "hints-match-behavior",
-                f"the exception to {each['hint']} has no reason",
+                f"the exception to {exception['hint']} has no reason",
             )
 
 
@@ -125,7 +125,7 @@ def _name(tool: Tool, tables: Tables) -> Wrong:
     if not behavior or not agrees or (tool.declared and tool.probed is not False):
         return
     versioned = not set(tables["versions"]).isdisjoint(tool.parameters)
-    loses = (
+    overwriting_verbs = (
         tables["overwriting_verbs"] if tables.get("destructive") != "deletes" else ()
     )
     replaces = verb in tables["replacing_verbs"] and not versioned
@@ -139,7 +139,7 @@ def _name(tool: Tool, tables: Tables) -> Wrong:
             "overwrite-is-destructive",
             "destructive",
             False,
-            behavior == "delete" or verb in loses,
+            behavior == "delete" or verb in overwriting_verbs,
         ),
     ):
         if hint != "read_only" and tool.annotations.get("readOnlyHint") is True:
@@ -162,28 +162,28 @@ def _verbs(text: str, tables: Tables) -> dict[str, str]:
 
 def find_contradiction(text: str, name: str, tables: Tables, *, reads: bool) -> str:
     """The verb that a text begins with, where it says the contrary of what its tool does; else nothing."""
-    says, named = (
+    verbs, name_verbs = (
         _verbs(re.split(r"[.\n]", text.strip())[0], tables),
         _verbs(name, tables),
     )
     first = (
-        next(iter(says), "") if _verbs(text.strip().partition(" ")[0], tables) else ""
+        next(iter(verbs), "") if _verbs(text.strip().partition(" ")[0], tables) else ""
     )
-    agrees = first in named or reads in {
-        behavior == "read" for behavior in says.values()
+    agrees = first in name_verbs or reads in {
+        behavior == "read" for behavior in verbs.values()
     }
     return "" if agrees else first
 
 
 def _words(tool: Tool, tables: Tables) -> Wrong:
     """A title or description does not begin with the contrary of what its tool declares."""
-    reads = bool(tool.declared and tool.declared["truth"]["read_only"])
+    is_read = bool(tool.declared and tool.declared["truth"]["read_only"])
     for place in ("title", "description") if tool.declared else ():
         if first := find_contradiction(
-            str(tool.wire.get(place) or ""), tool.name, tables, reads=reads
+            str(tool.wire.get(place) or ""), tool.name, tables, reads=is_read
         ):
-            does = "changes nothing" if reads else "changes something"
-            yield "words-match-behavior", f"its {place} says {first!r}, but it {does}"
+            effect = "changes nothing" if is_read else "changes something"
+            yield "words-match-behavior", f"its {place} says {first!r}, but it {effect}"
 
 
 def _texts(tool: Tool, tables: Tables) -> Wrong:
@@ -210,8 +210,8 @@ def _texts(tool: Tool, tables: Tables) -> Wrong:
     for name, schema in tool.parameters.items():
         if not str(schema.get("description") or "").strip():
             yield "parameters-described", f"parameter {name!r} has no description"
-    shown = {key: of for key, of in sorted(tool.wire.items()) if key != "icons"}
-    for place, text in _strings(shown, ""):
+    wire = {key: value for key, value in sorted(tool.wire.items()) if key != "icons"}
+    for place, text in _strings(wire, ""):
         newline = None if MANY_LINES.search(place) else re.search("\n", text)
         if hidden := re.search(tables["hidden"], text) or newline:
             yield (
@@ -274,9 +274,9 @@ def _contract(tool: Tool, tables: Tables) -> Wrong:
                     "one-action",
                     f"{name!r} mixes safe choices ({', '.join(safe)}) with others",
                 )
-            said = _verbs(str(tool.parameters[name].get("description") or ""), tables)
-            if not choices and {"read", "delete"} <= set(said.values()):
-                yield "one-action", f"{name!r} takes any text: {', '.join(said)}"
+            verbs = _verbs(str(tool.parameters[name].get("description") or ""), tables)
+            if not choices and {"read", "delete"} <= set(verbs.values()):
+                yield "one-action", f"{name!r} takes any text: {', '.join(verbs)}"
         erases = (
             re.sub("_(it|them|after|afterwards)$", "", name)
             in tables["verbs"]["delete"]
@@ -313,8 +313,12 @@ def _contract(tool: Tool, tables: Tables) -> Wrong:
 
 def is_free_schema(schema: object) -> bool:
     """Whether a schema takes any object, without a word on what is in it."""
-    of = _mapping(schema)
-    parts = [of, *(_mapping(of.get("items")),), *map(_mapping, of.get("anyOf") or ())]
+    whole = _mapping(schema)
+    parts = [
+        whole,
+        *(_mapping(whole.get("items")),),
+        *map(_mapping, whole.get("anyOf") or ()),
+    ]
     return any(
         part.get("type") == "object"
         and not part.get("properties")
@@ -327,19 +331,19 @@ def find_waiver_mistake(waiver: Any, tables: Tables) -> str:
     """What is wrong with a waiver, or nothing."""
     if _mapping(waiver).keys() != {"rule", "until", "why"}:
         return f"a waiver has rule, until and why, and {waiver!r} has not"
-    rule, until, why = (str(waiver[key]) for key in ("rule", "until", "why"))
+    rule, until, reason = (str(waiver[key]) for key in ("rule", "until", "why"))
     profiles = tables["rules"].get(rule, {}).get("profiles", ())
     if not profiles or "proof" in profiles or rule == "waiver-valid":
         return f"{rule!r} is not a rule that can be waived"
-    if not DAY.fullmatch(until) or not why.strip():
+    if not DAY.fullmatch(until) or not reason.strip():
         return f"the waiver of {rule} lacks its last day, as 2027-01-31, or its reason"
     return f"the waiver of {rule} ended on {until}" if until < tables["today"] else ""
 
 
 def _waivers(tool: Tool, tables: Tables) -> Wrong:
     """A waiver names a rule and gives its reason, and its last day is not over."""
-    found = (find_waiver_mistake(waiver, tables) for waiver in tool.waivers)
-    yield from (("waiver-valid", wrong) for wrong in found if wrong)
+    mistakes = (find_waiver_mistake(waiver, tables) for waiver in tool.waivers)
+    yield from (("waiver-valid", mistake) for mistake in mistakes if mistake)
 
 
 def examine(
@@ -357,7 +361,9 @@ def examine(
     copies = Counter(tool.name for tool in served)
     return [
         Finding(rule, tool.name, message, rules[rule]["mend"], rules[rule]["source"])
-        for tool in (replace(one, copies=copies[one.name]) for one in served)
+        for tool in (
+            replace(tool_once, copies=copies[tool_once.name]) for tool_once in served
+        )
         for check in (_hints, _name, _words, _texts, _contract, _waivers)
         for rule, message in check(tool, tables)
         if profile in rules[rule]["profiles"]
@@ -366,7 +372,7 @@ def examine(
 
 def only_warns(fails: str, today: str, release: str) -> bool:
     """Whether a rule that fails from a day or a version on only warns yet; in doubt it does not."""
-    wanted, there = VERSION.match(fails), VERSION.match(release)
-    if wanted and there:
-        return [*map(int, there.groups())] < [*map(int, wanted.groups())]
-    return not wanted and today < fails
+    first, current = VERSION.match(fails), VERSION.match(release)
+    if first and current:
+        return [*map(int, current.groups())] < [*map(int, first.groups())]
+    return not first and today < fails

@@ -23,8 +23,8 @@ def record_of(name: str, tables: Mapping[str, Any]) -> str:
     """Return what a tool is about: the word of its name behind the verb, in the singular."""
     verbs = {verb for group in tables["verbs"].values() for verb in group}
     words = name.lower().split("_")
-    behind = next((n + 1 for n, word in enumerate(words[:3]) if word in verbs), 0)
-    word = re.sub("(ch|sh|us|x|z)es$", r"\1", (words[behind:] or words)[0])
+    start = next((n + 1 for n, word in enumerate(words[:3]) if word in verbs), 0)
+    word = re.sub("(ch|sh|us|x|z)es$", r"\1", (words[start:] or words)[0])
     return re.sub("(?<![su])s$", "", re.sub("ies$", "y", word))
 
 

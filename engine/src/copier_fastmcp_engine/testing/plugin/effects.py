@@ -133,8 +133,8 @@ def _on_connection(watch: Watch, event: str, arguments: tuple[Any, ...]) -> None
 
 def _on_open(watch: Watch, _event: str, arguments: tuple[Any, ...]) -> None:
     path, mode, flags = arguments
-    writes = any(letter in mode for letter in "wax+") if mode else flags & WRITING
-    if writes:
+    is_write = any(letter in mode for letter in "wax+") if mode else flags & WRITING
+    if is_write:
         watch.add_file(path, WRITTEN)
 
 
