@@ -28,7 +28,7 @@ from pydantic_core import to_jsonable_python
 from .confirmation.elicitation import Asked, digest, is_modern
 from .errors import StartError
 from .policy import Policy
-from .texts import shown
+from .texts import format_value
 
 if TYPE_CHECKING:
     from .confirmation.gate import Call
@@ -42,7 +42,7 @@ STREAMS = ("stdout", "stderr")
 LATE = "nothing is changed while the audit trail cannot be written ({}); tell who runs this server"
 
 
-def _private(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     flags |= getattr(os, "O_NONBLOCK", 0)  # else a pipe holds up all
     with contextlib.suppress(PermissionError):  # it may only be written
         return os.open(path, flags & ~os.O_WRONLY | os.O_RDWR, 0o600)
@@ -62,7 +62,7 @@ def lock_file(descriptor: int, seconds: int = 1) -> None:
                 return
 
 
-def _missing(descriptor: int) -> str:
+def _find_missing_newline(descriptor: int) -> str:
     """The newline that half a line lacks, left by a process that was killed, or that nobody let take it back."""
     with contextlib.suppress(OSError):  # it is empty, a device, or may only be written
         os.lseek(descriptor, -1, os.SEEK_END)
@@ -91,9 +91,9 @@ class AuditLog:
             self._path = Path(where).expanduser().absolute()  # wherever a tool goes
             self._write("")
         except (OSError, ValueError, RuntimeError) as error:
-            mend = "name a file that can be written, stdout or stderr"
+            remedy = "name a file that can be written, stdout or stderr"
             raise StartError(
-                f"setting audit: {shown(where)}: {_why(error)}; {mend}"
+                f"setting audit: {format_value(where)}: {_describe_reason(error)}; {remedy}"
             ) from error
 
     def ready(self) -> None:
@@ -103,7 +103,7 @@ class AuditLog:
                 self._write(self._late[0])
                 del self._late[0]
         except (OSError, ValueError) as error:  # ValueError: a stream that was closed
-            raise ToolError(LATE.format(_why(error))) from error
+            raise ToolError(LATE.format(_describe_reason(error))) from error
 
     def seal(self, arguments: Mapping[str, Any]) -> str:
         """The digest that stands for arguments; ToolError: nested too deep to be written down."""
@@ -134,14 +134,14 @@ class AuditLog:
         if self.where in STREAMS:
             print(line, end="", file=getattr(sys, self.where), flush=True)
         elif self.where:
-            with open(self._path, "ab", buffering=0, opener=_private) as file:
+            with open(self._path, "ab", buffering=0, opener=_open_private) as file:
                 kind = os.fstat(at := file.fileno()).st_mode
                 if not (stat.S_ISREG(kind) or stat.S_ISCHR(kind)):
                     raise OSError(errno.EINVAL, "Not a file")
                 lock_file(at)
                 size, data = (
                     os.fstat(at).st_size,
-                    f"{line and _missing(at)}{line}".encode(),
+                    f"{line and _find_missing_newline(at)}{line}".encode(),
                 )
                 full = 0 < size > MOST - len(data) and not self._grows
                 if not full and (written := file.write(data) or 0) < len(data):
@@ -163,11 +163,13 @@ class AuditLog:
         except OSError as error:
             self._grows = True
             self._logger.warning(
-                "the audit trail %s is full and grows on: %s", path, _why(error)
+                "the audit trail %s is full and grows on: %s",
+                path,
+                _describe_reason(error),
             )
 
 
-def _why(error: Exception) -> str:
+def _describe_reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 

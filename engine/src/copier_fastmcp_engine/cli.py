@@ -132,10 +132,10 @@ class ServerCommands:
             listen(guard_of(server), settings)
             return
         from .logs import log_startup
-        from .stdio import stops_at_once
+        from .stdio import stop_at_once
 
         log_startup(settings, "stdio")
-        stops_at_once()
+        stop_at_once()
         server.run("stdio", show_banner=False)
 
     def _run_with_reload(self, *, http: bool) -> None:
@@ -194,11 +194,11 @@ class ServerCommands:
             json_output: For programs.
             sizes: Also show the bytes of its name, description and input, which a model reads, and of the rest.
         """
-        rows = self._rows()
+        rows = self._format_rows()
         if json_output:
             print(json.dumps(rows, indent=2, ensure_ascii=False))
             return
-        table = [_heads(sizes), *(_cells(row, sizes) for row in rows)]
+        table = [_format_heads(sizes), *(_format_cells(row, sizes) for row in rows)]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         for line in table:
             print("  ".join(map(str.ljust, line, widths)).rstrip())
@@ -209,7 +209,7 @@ class ServerCommands:
                 f"A model reads {read:,} bytes of {len(rows)} tools; {other_bytes:,} are for programs."
             )
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _format_rows(self) -> list[dict[str, Any]]:
         """Return a row for each tool of the server, sorted by name."""
         from .guard import guard_of
         from .tools import declared, run_now
@@ -227,8 +227,8 @@ class ServerCommands:
             read = {
                 key: wire.get(key) for key in ("name", "description", "inputSchema")
             }
-            size = _size(read)
-            wire_size = _size(wire)
+            size = _measure_json(read)
+            wire_size = _measure_json(wire)
             hints = wire.get("annotations", {})
             title = hints.pop("title", None)
             row: dict[str, Any] = {"name": tool.name, "title": title, "hints": hints}
@@ -253,7 +253,7 @@ class ServerCommands:
         print(json.dumps(definition, indent=2))
 
 
-def _heads(sizes: bool) -> list[str]:
+def _format_heads(sizes: bool) -> list[str]:
     heads = [
         "Tool",
         "Toolset",
@@ -269,7 +269,7 @@ def _heads(sizes: bool) -> list[str]:
     return heads
 
 
-def _cells(row: dict[str, Any], sizes: bool) -> list[str]:
+def _format_cells(row: dict[str, Any], sizes: bool) -> list[str]:
     words = {True: "yes", False: "no", None: "-"}
     cells = [row["name"], row["toolset"], row["behavior"] or "?"]
     for wire_name in WIRE_NAMES.values():
@@ -280,7 +280,7 @@ def _cells(row: dict[str, Any], sizes: bool) -> list[str]:
     return cells
 
 
-def _size(value: object) -> int:
+def _measure_json(value: object) -> int:
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
 
 

@@ -40,11 +40,11 @@ def govern(mcp: Server, settings: PolicySettings) -> Server:
     guard.install()
     methods = vars(mcp)
     for name in ("run_stdio_async", "http_app"):
-        methods[name] = _checked(guard, getattr(mcp, name))
+        methods[name] = _wrap_with_check(guard, getattr(mcp, name))
     return mcp
 
 
-def _checked(guard: Guard, serve: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_with_check(guard: Guard, serve: Callable[..., Any]) -> Callable[..., Any]:
     """Return a way of serving that first checks what is served, whoever runs it."""
 
     @functools.wraps(serve)

@@ -33,7 +33,7 @@ class PublicFront:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or answer 401 or 403 with what it needs and where to get it."""
-        door, app = _door(scope), self.app
+        door, app = _find_auth_middleware(scope), self.app
         if door is not None:
             needed: list[str] | None = None
             if scope["method"] == "POST":
@@ -68,13 +68,13 @@ class PublicFront:
             "stdio"
         )  # where FastMCP hides nothing from a caller without a token
         try:
-            return await self._demanded(method, name)
+            return await self._find_required_scopes(method, name)
         except FastMCPError:
             return None  # it answers for itself
         finally:
             reset_transport(token)
 
-    async def _demanded(self, method: str, name: str) -> list[str] | None:
+    async def _find_required_scopes(self, method: str, name: str) -> list[str] | None:
         """What a tool, resource or prompt asks of its caller."""
         declaration: Declaration | None = None
         if method == "tools/call":
@@ -90,7 +90,7 @@ class PublicFront:
         return [*scopes] if scopes or has_mark(function, GRANT) else None
 
 
-def _door(scope: Scope) -> RequireAuthMiddleware | None:
+def _find_auth_middleware(scope: Scope) -> RequireAuthMiddleware | None:
     """What FastMCP has put before the endpoint that a request is for; None for another page."""
     if scope["type"] != "http" or scope["method"] not in ("GET", "POST", "DELETE"):
         return None

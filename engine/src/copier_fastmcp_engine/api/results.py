@@ -178,7 +178,7 @@ def _open(schema: Mapping[str, Any]) -> dict[str, Any]:
         schema: A schema of Pydantic's, whose references lead to other models.
     """
     opened = {name: schema[name] for name in DESCRIBING if name in schema}
-    source = _structural(schema)
+    source = _find_structural_schema(schema)
     if "$ref" in source:
         opened["$ref"] = source["$ref"]
     for name in STRUCTURE:
@@ -194,7 +194,7 @@ def _open(schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _structural(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _find_structural_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the one alternative of a schema that has parts, else the schema itself."""
     alternatives = [
         part

@@ -437,13 +437,13 @@ async def settle(call: Call, question: Question) -> Settlement:
     ):
         answer = await _ask_during_call(call, question)
         if answer is not None:
-            return _settled(method, answer)
+            return _build_settlement(method, answer)
         # The client declared a form and could not show it
         method = call.fallback
         await _load_answer(call, method)
     if question.key in call.answers:
         method = call.loaded.get("way", method)
-        return _settled(method, call.answers[question.key])
+        return _build_settlement(method, call.answers[question.key])
     if call.applied:
         return _refuse_rest(call)
     return await _ask(call, question, method)
@@ -462,7 +462,7 @@ async def _ask(call: Call, question: Question, method: Method) -> Settlement:
     return await _preview(call, question, method)
 
 
-def _settled(method: Method, answer: Answer) -> Settlement:
+def _build_settlement(method: Method, answer: Answer) -> Settlement:
     """Return how an answered question is settled."""
     if isinstance(answer, dict):
         return Settlement(method, "answered", values=answer)
@@ -556,11 +556,11 @@ async def _ask_by_result(call: Call, question: Question) -> Settlement:
 
 async def _ask_on_page(call: Call, question: Question) -> Settlement:
     """Ask on a page outside the conversation, for a client that cannot show a form."""
-    about = {**_pending_entry(call, question), **_shown(question)}
+    about = {**_pending_entry(call, question), **_describe_question(question)}
     decided = await call.gate.pages.ask(call, about)
     if not isinstance(decided, str):
         call.accept_answer("page", decided)
-        return _settled("page", call.answers[question.key])
+        return _build_settlement("page", call.answers[question.key])
     return _preview_settlement(call, question, "page", "waiting", decided)
 
 
@@ -597,7 +597,7 @@ def _pending_entry(call: Call, question: Question) -> dict[str, Any]:
     return {"asked": question.key, "answers": call.answers, "has_form": has_form}
 
 
-def _shown(question: Question) -> dict[str, Any]:
+def _describe_question(question: Question) -> dict[str, Any]:
     return {
         "question": question.text,
         "arguments": question.arguments,
@@ -612,7 +612,7 @@ def _preview_settlement(
     """Answer with what would happen and what follows; without `confirm`, and so without an envelope, as an error."""
     if call.confirm is None:
         return Settlement(method, outcome, ToolError(following))
-    description = _shown(question)
+    description = _describe_question(question)
     del description["schema"]
     preview = {**description, "next": following}
     result = envelope_result(

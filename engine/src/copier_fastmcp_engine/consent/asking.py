@@ -55,7 +55,7 @@ def required_text(policy: Policy) -> str:
     return f"{policy.domain_title} access provisioning required"
 
 
-def _reason(policy: Policy) -> str:
+def _explain_consent(policy: Policy) -> str:
     """What a person is told before they grant access."""
     account = f"{policy.domain_title} account"
     return f"Grant this server access to your {account} to continue. This is a one-time setup."
@@ -201,7 +201,7 @@ async def ask(
     policy = consent.policy
     method: Method = "form" if await shows_forms(ctx, gate) else "none"
     method = "url" if await shows_links(ctx, gate) else method
-    elicitation = await _asked_before(ctx, consent, user)
+    elicitation = await _find_pending_elicitation(ctx, consent, user)
     if elicitation is not None:
         response = response_to(ctx, "consent")
         answer = await _outcome(consent, ctx, elicitation, method, response)
@@ -210,7 +210,7 @@ async def ask(
     else:
         elicitation = await consent.begin(ctx, user)
     address = consent.address(elicitation)
-    reason = _reason(policy)
+    reason = _explain_consent(policy)
     text = f"{reason}\n\n{address}\n\nAfter completing the login, check the box below and click OK."
     form = ElicitRequestFormParams(message=text, requested_schema=FORM)
     # The id goes with a link only where the protocol has one
@@ -220,7 +220,7 @@ async def ask(
     )
     question = link if method == "url" else form
     if method == "none":
-        raise _told(policy, ctx, tool, address)
+        raise _build_link_error(policy, ctx, tool, address)
     if is_modern(ctx):
         _log(policy, ctx, tool, method, "asked")
         raise input_required("consent", question, elicitation.id)
@@ -237,12 +237,14 @@ async def ask(
     except TimeoutError:
         raise ToolError(TIMED_OUT) from None
     if reply is None:
-        raise _told(policy, ctx, tool, address)
+        raise _build_link_error(policy, ctx, tool, address)
     answer = await _outcome(consent, ctx, elicitation, method, reply)
     return _log(policy, ctx, tool, method, answer)
 
 
-def _told(policy: Policy, ctx: Context, tool: str, address: str) -> ToolError:
+def _build_link_error(
+    policy: Policy, ctx: Context, tool: str, address: str
+) -> ToolError:
     """The error for a client that can show neither links nor forms."""
     _log(policy, ctx, tool, "none", "told")
     return ToolError(
@@ -251,7 +253,7 @@ def _told(policy: Policy, ctx: Context, tool: str, address: str) -> ToolError:
     )
 
 
-async def _asked_before(
+async def _find_pending_elicitation(
     ctx: Context, consent: Consent, user: User
 ) -> Elicitation | None:
     """The elicitation that this request answers: the SDK unsealed its state, made for this very call."""

@@ -26,7 +26,13 @@ from .oauth import Provider
 from .oauth_errors import ProviderError, report
 from .routes import STALE, Begun, LoginListener, Refused, authorize_path, cookie, routes
 from .rows import Row
-from .settings import CALLBACK, ConsentSettings, local, removed, strangers
+from .settings import (
+    CALLBACK,
+    ConsentSettings,
+    explain_exposed_credentials,
+    find_removed_variables,
+    is_local,
+)
 from .store import KEEP, Elicitation, Grant, Store, User, keyring_secret
 
 MOST_LINKS, WITHIN = 10, 600  # so many new links a user gets within so many seconds
@@ -80,7 +86,7 @@ class Consent(Grants):
         """Become the consent of a server, with its two pages."""
         _consents[server] = self
         logging.getLogger("uvicorn.access").addFilter(REDACTED)
-        for line in removed(self.policy):
+        for line in find_removed_variables(self.policy):
             self._logger.warning(line)
         if self.mode == "offline":
             for path, work in routes(self).items():
@@ -105,9 +111,11 @@ class Consent(Grants):
         Raises:
             ToolError: The call came over HTTP without a token, and not to an address of this machine.
         """
-        near = ctx.transport in (None, "stdio") or local(self.settings.server_url or "")
+        near = ctx.transport in (None, "stdio") or is_local(
+            self.settings.server_url or ""
+        )
         if self.mode == "single-user" and not near and get_access_token() is None:
-            raise ToolError(strangers(self.policy))
+            raise ToolError(explain_exposed_credentials(self.policy))
 
     async def begin(self, ctx: Context, user: User) -> Elicitation:
         """A link for this user: the one that is open already, or a new one.
@@ -121,9 +129,9 @@ class Consent(Grants):
         else:
             base = (self.settings.server_url or "http://127.0.0.1:8000").rstrip("/")
         async with self.store.turn(f"begin {user.key}"):
-            return await self._begun(user, base, now)
+            return await self._open_elicitation(user, base, now)
 
-    async def _begun(self, user: User, base: str, now: float) -> Elicitation:
+    async def _open_elicitation(self, user: User, base: str, now: float) -> Elicitation:
         row = await self.store.get("current", user.key)
         open_ = await self.elicitation(row["id"]) if row else None
         remaining = (

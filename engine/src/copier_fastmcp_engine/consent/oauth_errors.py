@@ -52,14 +52,14 @@ class ProviderError(Exception):
         if isinstance(cause, httpx2.HTTPStatusError):
             self.cause = f"HTTP {cause.response.status_code}"
         if isinstance(cause, OAuthError):
-            self.cause = explained(cause.error)
+            self.cause = describe_error_code(cause.error)
 
 
 class Withdrawn(ProviderError):
     """The grant is over: the provider does not know its refresh token any more."""
 
 
-def explained(code: object) -> str:
+def describe_error_code(code: object) -> str:
     """An error code of a provider, if it is one of the standard's, and what helps; never what it wrote itself."""
     word = str(code)
     return (
@@ -80,7 +80,7 @@ def report(policy: Policy, error: ProviderError) -> None:
     policy.logger("consent").warning(json.dumps(line))
 
 
-def away(error: Exception, address: str) -> ProviderError:
+def build_unreachable_error(error: Exception, address: str) -> ProviderError:
     """The provider does not answer; the cause names its host and port, which `address` leads to."""
     failed = ProviderError("the provider cannot be reached", error)
     with suppress(ValueError):

@@ -137,11 +137,11 @@ class Store:
 
     async def get(self, collection: str, name: str) -> Row | None:
         """What is there, unless it has expired or was written under a secret that is gone."""
-        key = _hashed(name)
+        key = _hash_name(name)
         try:
             row = await self._rows.get(key, collection=f"consent-{collection}")
         except Exception as error:
-            raise _away() from error
+            raise _build_unavailable_error() from error
         return (
             self._cipher.open(f"{collection}/{key}", str(row["sealed"]))
             if row
@@ -156,23 +156,23 @@ class Store:
         seconds: float | None = None,
     ) -> None:
         """Write it, for so many seconds."""
-        key = _hashed(name)
+        key = _hash_name(name)
         row = {"sealed": self._cipher.seal(f"{collection}/{key}", value)}
         try:
             await self._rows.put(
                 key, row, collection=f"consent-{collection}", ttl=seconds
             )
         except Exception as error:
-            raise _away() from error
+            raise _build_unavailable_error() from error
 
     async def drop(self, collection: str, name: str) -> bool:
         """Remove it; of two that do so at once, one is told that it was there."""
         try:
             return await self._rows.delete(
-                _hashed(name), collection=f"consent-{collection}"
+                _hash_name(name), collection=f"consent-{collection}"
             )
         except Exception as error:
-            raise _away() from error
+            raise _build_unavailable_error() from error
 
     async def take(self, collection: str, name: str) -> Row | None:
         """What is there, out of the store: of two that take it at once, one gets it."""
@@ -183,9 +183,9 @@ class Store:
         """Take a place for so many seconds; of two that do so at once, one gets it."""
         try:
             place = f"consent-{collection}"
-            return await self._rows.add(_hashed(name), collection=place, ttl=seconds)
+            return await self._rows.add(_hash_name(name), collection=place, ttl=seconds)
         except Exception as error:
-            raise _away() from error
+            raise _build_unavailable_error() from error
 
     async def count(
         self, collection: str, name: str, most: int, seconds: float
@@ -217,9 +217,9 @@ class Store:
                 await self.drop("turns", name)
 
 
-def _hashed(name: str) -> str:
+def _hash_name(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def _away() -> ToolError:
+def _build_unavailable_error() -> ToolError:
     return ToolError("what was granted cannot be looked up now; try again later")

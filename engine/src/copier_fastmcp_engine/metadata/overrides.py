@@ -22,7 +22,15 @@ from pydantic import BaseModel, Field, ValidationError
 from ..errors import StartError
 from ..policy import WIRE_NAMES, Policy
 from ..project import package_folder
-from ..texts import HIDDEN, Image, Line, Text, hidden, shortened, shown
+from ..texts import (
+    HIDDEN,
+    Image,
+    Line,
+    Text,
+    find_hidden_character,
+    format_value,
+    shorten_value,
+)
 from ..tools import run_now
 
 SECTIONS = {"tool": "tools", "resource": "resources", "template": "resource_templates"}
@@ -82,7 +90,7 @@ def user_file(policy: Policy, setting: Path | None) -> Path | None:
     )  # Path's own needs a home
 
 
-def _shared(path: Path) -> Path | None:
+def _find_shared_folder(path: Path) -> Path | None:
     """A folder on the way to a file in which everybody can rename: all may write, and no sticky bit."""
     folders = {*path.absolute().parents, *Path(os.path.realpath(path)).parents}
     for folder in sorted(folders) if os.name == "posix" else ():
@@ -100,7 +108,7 @@ def read_text(path: Path, *, trusted: bool = False) -> str | None:
             problem = "is not a regular file"
         elif os.name == "posix" and info.st_mode & 0o022 and not trusted:
             problem = f"can be written by others; run `chmod go-w {path}`"
-        elif not trusted and (folder := _shared(path)):
+        elif not trusted and (folder := _find_shared_folder(path)):
             problem = f"can be replaced by others; run `chmod o-w {folder}`"
         elif info.st_size > MOST_BYTES:
             problem = f"is {info.st_size} bytes long; the limit is {MOST_BYTES}"
@@ -137,7 +145,9 @@ def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
                     if isinstance(key, str)
                     else "is not text; quote it"
                 )
-                raise REFUSED(f"the key {shortened(key)} {problem}", start.start_mark)
+                raise REFUSED(
+                    f"the key {shorten_value(key)} {problem}", start.start_mark
+                )
             pairs[key] = _value(events, next(events), depth + 1)
         return pairs
     text = str(event.value)
@@ -154,7 +164,7 @@ def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
         return int(text)
     if tag.endswith("null") and not depth:
         return {}
-    problem = f"{shortened(text)} is not text to every YAML reader; quote it, or write true or false"
+    problem = f"{shorten_value(text)} is not text to every YAML reader; quote it, or write true or false"
     raise REFUSED(
         problem if text else "a value is missing; add it or remove the key",
         event.start_mark,
@@ -167,7 +177,7 @@ def parse(path: Path, text: str) -> dict[str, Any]:
     if unseen := HIDDEN.search(text.replace("\t", " ")):
         line = text.count("\n", 0, unseen.start()) + 1
         raise StartError(
-            f"{path}:{line}: {hidden(unseen[0])} is a hidden character; remove it"
+            f"{path}:{line}: {find_hidden_character(unseen[0])} is a hidden character; remove it"
         )
     events = yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     try:
@@ -191,7 +201,7 @@ def parse(path: Path, text: str) -> dict[str, Any]:
             f"{path}:{mark.line + 1}:{mark.column + 1}: {problem}"
         ) from error
     except ValidationError as error:
-        raise StartError(f"{path}: {_explained(error)}") from error
+        raise StartError(f"{path}: {_describe_form_error(error)}") from error
 
 
 def layers(
@@ -209,16 +219,19 @@ def all_names(policy: Policy) -> str:
     return f"`{policy.server_name} metadata export` lists them all"
 
 
-def mend(name: str, names: Iterable[str], otherwise: str) -> str:
+def suggest_fix(name: str, names: Iterable[str], otherwise: str) -> str:
     """What to do about an unknown name, given the known ones."""
     near = difflib.get_close_matches(name, names, 1, 0.5)
     return f"did you mean '{near[0]}'?" if near else otherwise
 
 
-def _explained(error: ValidationError) -> str:
+def _describe_form_error(error: ValidationError) -> str:
     """The first thing wrong with the form."""
     first = error.errors()[0]
-    where, value = [shown(str(part)) for part in first["loc"]], shown(first["input"])
+    where, value = (
+        [format_value(str(part)) for part in first["loc"]],
+        format_value(first["input"]),
+    )
     place, name = ".".join(where), "".join(where[-1:])
     if first["type"] == "extra_forbidden" and name in HINTS:
         return f"{place}: overrides change words, never hints; change the tool itself"
@@ -226,7 +239,7 @@ def _explained(error: ValidationError) -> str:
         shapes: dict[int, type[BaseModel]] = {1: _File, 5: _Described}
         item = _Tool if where[0] == "tools" else _Resource
         fields = shapes.get(len(where), item).model_fields
-        near = mend(name, fields, f"the fields are {', '.join(fields)}")
+        near = suggest_fix(name, fields, f"the fields are {', '.join(fields)}")
         return f"{place}: Unknown field '{name}', {near}"
     if place == "version":
         return f"version {value} is not supported; write `version: 1` or update this server"
@@ -263,7 +276,7 @@ def find_problems(config: Mapping[str, Any], texts: Texts) -> Iterator[Problem]:
         kind = section[:-1].replace("_", " ")
         for name, override in config.get(section, {}).items():
             if name not in items:
-                text = f"Unknown {kind}: {shown(name)}"
+                text = f"Unknown {kind}: {format_value(name)}"
                 yield Problem(text, name, items, is_unknown_name=True)
             else:
                 yield from _find_item_problems(name, override, items[name])
@@ -277,30 +290,32 @@ def _find_item_problems(
     arguments = override.get("arguments", {})
     for argument in arguments:
         if argument not in known_names:
-            text = f"Tool '{name}' has no argument '{shown(argument)}'"
+            text = f"Tool '{name}' has no argument '{format_value(argument)}'"
             yield Problem(text, argument, known_names, is_unknown_name=True)
     described = {name: override}
     for argument, words in arguments.items():
         described[f"{name}.{argument}"] = words
     for place, words in described.items():
         if words.get("description") == "":
-            yield Problem(f"{shown(place)} is left without a description", place)
+            yield Problem(f"{format_value(place)} is left without a description", place)
 
 
 def check(policy: Policy, path: Path, config: Mapping[str, Any], texts: Texts) -> None:
     """Warn of each unknown name in a file; StartError at the first one if the file is strict."""
     for problem in find_problems(config, texts):
         if problem.is_unknown_name and config.get("strict", True):
-            remedy = mend(problem.name, problem.known_names, all_names(policy))
+            remedy = suggest_fix(problem.name, problem.known_names, all_names(policy))
             raise StartError(f"{path}: {problem.text}; {remedy}")
         suffix = " (skipped)" if problem.is_unknown_name else ""
         policy.logger("metadata").warning("%s: %s%s", path, problem.text, suffix)
 
 
-def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+def merge_layers(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
     """Two layers as one, field by field; the upper one wins."""
     nested = {
-        k: merged(lower.get(k, {}), v) for k, v in upper.items() if isinstance(v, dict)
+        k: merge_layers(lower.get(k, {}), v)
+        for k, v in upper.items()
+        if isinstance(v, dict)
     }
     return {**lower, **upper, **nested}
 
@@ -461,7 +476,7 @@ def override(
                 "tools": {former.get(name, name): texts[name] for name in old_first},
             }
             check(policy, path, config, overrides.texts)
-            overrides.layered = merged(overrides.layered, config)
+            overrides.layered = merge_layers(overrides.layered, config)
         elif setting and path != packaged:
             line = "%s: no such file, so it overrides nothing"
             policy.logger("metadata").warning(line, path)

@@ -57,7 +57,7 @@ class Shown(NamedTuple):
 class Pages(Protocol):
     """Where pages are kept."""
 
-    async def shown(self, link: str) -> Shown | None:
+    async def find_shown(self, link: str) -> Shown | None:
         """What the page of a link says, while it is open."""
 
     async def decide(
@@ -71,11 +71,13 @@ def routes(pages: Pages) -> list[Route]:
 
     async def ask(request: Request) -> Response:
         link = request.query_params.get("link", "")
-        page = await pages.shown(link)
-        if page is None or not _here(request, page.base):
-            return _page("Not Open Any More", f"<p>{OVER}</p>", 410)
+        page = await pages.find_shown(link)
+        if page is None or not _is_own_host(request, page.base):
+            return _render_page("Not Open Any More", f"<p>{OVER}</p>", 410)
         browser = secrets.token_urlsafe(32)
-        response = _page(page.question, _form(page, link, _proof(browser, link)))
+        response = _render_page(
+            page.question, _render_form(page, link, _proof(browser, link))
+        )
         response.set_cookie(
             _cookie(link),
             browser,
@@ -87,34 +89,34 @@ def routes(pages: Pages) -> list[Route]:
         return response
 
     async def answer(request: Request) -> Response:
-        form = await _sent(request)
+        form = await _read_form(request)
         link, word = form.get("link", ""), form.get("answer", "")
-        page = await pages.shown(link)
-        if page is None or not _here(request, page.base):
-            return _page("Not Open Any More", f"<p>{OVER}</p>", 410)
+        page = await pages.find_shown(link)
+        if page is None or not _is_own_host(request, page.base):
+            return _render_page("Not Open Any More", f"<p>{OVER}</p>", 410)
         browser = request.cookies.get(_cookie(link), "")
         sent_proof = form.get("proof", "").encode()
         proof = secrets.compare_digest(_proof(browser, link).encode(), sent_proof)
         origin = request.headers.get("origin") == _origin(page.base)
         if not (browser and proof and origin and word in TITLES):
             text = "<p>The answer did not come from this page. Open its link again.</p>"
-            return _page("Not Accepted", text, 403)
+            return _render_page("Not Accepted", text, 403)
         values: dict[str, Any] | None = None
         if page.schema is not None and word == "approve":
             try:
                 values = read_values(page.schema, form)
             except ValueError as error:
                 text = f"<p>{escape(str(error))}. Go back and fill it in.</p>"
-                return _page("Not Accepted", text, 400)
+                return _render_page("Not Accepted", text, 400)
         if not await pages.decide(link, word == "approve", values):
-            return _page("Not Open Any More", f"<p>{OVER}</p>", 410)
+            return _render_page("Not Open Any More", f"<p>{OVER}</p>", 410)
         title = TITLES[word] if values is None else "Answered"
-        return _page(title, f"<p>{DONE}</p>")
+        return _render_page(title, f"<p>{DONE}</p>")
 
     return [Route(PATH, ask, methods=["GET"]), Route(PATH, answer, methods=["POST"])]
 
 
-def _here(request: Request, base: str) -> bool:
+def _is_own_host(request: Request, base: str) -> bool:
     """Whether a browser reached the listener by its own name, and no other that leads here."""
     parts = urlsplit(base)
     return parts.hostname != "127.0.0.1" or request.headers.get("host") == parts.netloc
@@ -133,7 +135,7 @@ def _proof(browser: str, link: str) -> str:
     return hashlib.sha256(f"{browser}.{link}".encode()).hexdigest()
 
 
-async def _sent(request: Request) -> Mapping[str, str]:
+async def _read_form(request: Request) -> Mapping[str, str]:
     """The fields of a form; none where it is too long to be ours."""
     body = b""
     async for chunk in request.stream():
@@ -144,7 +146,7 @@ async def _sent(request: Request) -> Mapping[str, str]:
     return {name: values[0] for name, values in fields.items()}
 
 
-def _form(page: Shown, link: str, proof: str) -> str:
+def _render_form(page: Shown, link: str, proof: str) -> str:
     """The body of the page that asks."""
 
     def rows(title: str, values: Sequence[tuple[str, str]]) -> str:
@@ -163,13 +165,13 @@ def _form(page: Shown, link: str, proof: str) -> str:
         f"<code>{escape(page.tool)}</code>.</p>"
         + rows("With these arguments", page.arguments)
         + rows("What would happen", page.details)
-        + f'<form method="post" action="{PATH}">{fields}{_inputs(schema or {})}'
+        + f'<form method="post" action="{PATH}">{fields}{_render_inputs(schema or {})}'
         f'<button name="answer" value="decline" formnovalidate>{decline}</button>'
         f'<button name="answer" value="approve">{approve}</button></form>'
     )
 
 
-def _inputs(schema: Mapping[str, Any]) -> str:
+def _render_inputs(schema: Mapping[str, Any]) -> str:
     """The fields to fill in, each with its label."""
     lines = []
     for name, field in schema.get("properties", {}).items():
@@ -177,11 +179,11 @@ def _inputs(schema: Mapping[str, Any]) -> str:
         attributes = f'name="{FIELD}{escape(name)}"'
         if name in schema.get("required", ()) and field.get("type") != "boolean":
             attributes += " required"
-        lines.append(f"<label>{label}<br>{_input(field, attributes)}</label>")
+        lines.append(f"<label>{label}<br>{_render_input(field, attributes)}</label>")
     return "".join(f"<p>{line}</p>" for line in lines)
 
 
-def _input(field: Mapping[str, Any], attributes: str) -> str:
+def _render_input(field: Mapping[str, Any], attributes: str) -> str:
     """The element in which one field is filled in."""
     default = field.get("default")
     if "enum" in field:
@@ -225,7 +227,7 @@ def read_values(schema: Mapping[str, Any], form: Mapping[str, str]) -> dict[str,
     return values
 
 
-def _page(title: str, body: str, status: int = 200) -> Response:
+def _render_page(title: str, body: str, status: int = 200) -> Response:
     """A page that a phone and a screen reader can read."""
     title = escape(title)
     text = (

@@ -193,17 +193,19 @@ class Variants:
         if self.names and self.behavior != "read":
             yield self.plain
         for name, schema in self.tool.parameters.items():
-            yield from self._of_parameter(name, schema)
+            yield from self._vary_parameter(name, schema)
         for name, value in self.arguments.items():
-            yield from self._of_identity(name, value)
+            yield from self._vary_identity(name, value)
         yield from self.unsure
 
-    def _changed(self, name: str, value: Any, title: str = "") -> Variant:
+    def _vary(self, name: str, value: Any, title: str = "") -> Variant:
         text = str(value).lower() if isinstance(value, bool) else repr(value)
         arguments = self.arguments | {name: value}
         return replace(self.plain, arguments=arguments, name=title or f"{name}={text}")
 
-    def _of_parameter(self, name: str, schema: Mapping[str, Any]) -> Iterator[Variant]:
+    def _vary_parameter(
+        self, name: str, schema: Mapping[str, Any]
+    ) -> Iterator[Variant]:
         """Yield variants with another value of one parameter, or without it; keep those of doubtful value for last."""
         is_passed = name in self.arguments
         old = self.arguments.get(name, schema.get("default"))
@@ -213,7 +215,7 @@ class Variants:
                 old,
                 isinstance(old, bool),
             ):  # True == 1
-                changed.append(self._changed(name, value))
+                changed.append(self._vary(name, value))
         if name not in self.names and _is_choice(schema):
             yield from changed
         elif not is_passed:
@@ -222,11 +224,11 @@ class Variants:
             fewer = {key: value for key, value in self.arguments.items() if key != name}
             self.unsure.append(replace(self.plain, arguments=fewer, name=f"no {name}"))
         if self.names and TARGET.match(name) and isinstance(old, str):
-            yield self._changed(
+            yield self._vary(
                 name, other_identity(self.arguments[self.names[0]], BEHIND)
             )
         if self._adds_text(name, schema):
-            yield self._changed(name, UNLIKE)
+            yield self._vary(name, UNLIKE)
         if (
             is_passed
             and name not in self.names
@@ -248,18 +250,16 @@ class Variants:
         is_free = not any(key in schema for key in limits)
         return self.behavior == "append" and is_text and is_free
 
-    def _of_identity(self, name: str, value: Any) -> Iterator[Variant]:
+    def _vary_identity(self, name: str, value: Any) -> Iterator[Variant]:
         """Yield a variant with a stale version, or with a record that does not exist."""
         item = value[0] if isinstance(value, list) and value else value
         is_version = name in self.versions and isinstance(value, (str, int))
         if is_version and self.behavior in ("update", "delete"):
-            yield self._changed(name, other_identity(value, BEFORE), f"a stale {name}")
+            yield self._vary(name, other_identity(value, BEFORE), f"a stale {name}")
         elif name in self.names or (self.behavior == "read" and isinstance(value, str)):
             absent = other_identity(item, ABSENT)
             if absent != item:
-                yield self._changed(
-                    name, [absent] if isinstance(value, list) else absent
-                )
+                yield self._vary(name, [absent] if isinstance(value, list) else absent)
 
 
 def _is_choice(schema: Mapping[str, Any]) -> bool:

@@ -71,13 +71,13 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _behavior(verb: str, tables: Tables) -> str | None:
+def _find_behavior(verb: str, tables: Tables) -> str | None:
     return next(
         (behavior for behavior, verbs in tables["verbs"].items() if verb in verbs), None
     )
 
 
-def _hints(tool: Tool, tables: Tables) -> Wrong:
+def _check_hints(tool: Tool, tables: Tables) -> Wrong:
     """Every hint that clients should see is there, well-formed and the behavior's."""
     if not tool.annotations:
         yield "annotations-present", "it has no annotations"
@@ -115,13 +115,13 @@ def _hints(tool: Tool, tables: Tables) -> Wrong:
             )
 
 
-def _name(tool: Tool, tables: Tables) -> Wrong:
+def _check_name(tool: Tool, tables: Tables) -> Wrong:
     """A name counts against a hint where nothing can be run, if the description agrees with it."""
     words = re.split(r"[_.-]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool.name).lower())
-    verb = next((word for word in words[:3] if _behavior(word, tables)), "")
-    behavior = _behavior(verb, tables)
+    verb = next((word for word in words[:3] if _find_behavior(word, tables)), "")
+    behavior = _find_behavior(verb, tables)
     first = str(tool.wire.get("description") or "").strip().partition(" ")[0]
-    agrees = behavior in _verbs(first, tables).values()
+    agrees = behavior in _find_verbs(first, tables).values()
     if not behavior or not agrees or (tool.declared and tool.probed is not False):
         return
     versioned = not set(tables["versions"]).isdisjoint(tool.parameters)
@@ -152,22 +152,26 @@ def _name(tool: Tool, tables: Tables) -> Wrong:
             )
 
 
-def _verbs(text: str, tables: Tables) -> dict[str, str]:
+def _find_verbs(text: str, tables: Tables) -> dict[str, str]:
     """The known verbs of a text, with what each says that a tool does."""
     endings = ("", ""), ("s$", ""), ("es$", ""), ("ies$", "y")
     words = re.findall("[a-z]+", text.lower())
     forms = (re.sub(*ending, word) for word in words for ending in endings)
-    return {form: behavior for form in forms if (behavior := _behavior(form, tables))}
+    return {
+        form: behavior for form in forms if (behavior := _find_behavior(form, tables))
+    }
 
 
 def find_contradiction(text: str, name: str, tables: Tables, *, reads: bool) -> str:
     """The verb that a text begins with, where it says the contrary of what its tool does; else nothing."""
     verbs, name_verbs = (
-        _verbs(re.split(r"[.\n]", text.strip())[0], tables),
-        _verbs(name, tables),
+        _find_verbs(re.split(r"[.\n]", text.strip())[0], tables),
+        _find_verbs(name, tables),
     )
     first = (
-        next(iter(verbs), "") if _verbs(text.strip().partition(" ")[0], tables) else ""
+        next(iter(verbs), "")
+        if _find_verbs(text.strip().partition(" ")[0], tables)
+        else ""
     )
     agrees = first in name_verbs or reads in {
         behavior == "read" for behavior in verbs.values()
@@ -175,7 +179,7 @@ def find_contradiction(text: str, name: str, tables: Tables, *, reads: bool) -> 
     return "" if agrees else first
 
 
-def _words(tool: Tool, tables: Tables) -> Wrong:
+def _check_words(tool: Tool, tables: Tables) -> Wrong:
     """A title or description does not begin with the contrary of what its tool declares."""
     is_read = bool(tool.declared and tool.declared["truth"]["read_only"])
     for place in ("title", "description") if tool.declared else ():
@@ -186,7 +190,7 @@ def _words(tool: Tool, tables: Tables) -> Wrong:
             yield "words-match-behavior", f"its {place} says {first!r}, but it {effect}"
 
 
-def _texts(tool: Tool, tables: Tables) -> Wrong:
+def _check_texts(tool: Tool, tables: Tables) -> Wrong:
     """What people and models read is there, unambiguous and visible."""
     title, hinted = tool.wire.get("title"), tool.annotations.get("title")
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", tool.name):
@@ -211,7 +215,7 @@ def _texts(tool: Tool, tables: Tables) -> Wrong:
         if not str(schema.get("description") or "").strip():
             yield "parameters-described", f"parameter {name!r} has no description"
     wire = {key: value for key, value in sorted(tool.wire.items()) if key != "icons"}
-    for place, text in _strings(wire, ""):
+    for place, text in _iterate_strings(wire, ""):
         newline = None if MANY_LINES.search(place) else re.search("\n", text)
         if hidden := re.search(tables["hidden"], text) or newline:
             yield (
@@ -227,17 +231,17 @@ def _texts(tool: Tool, tables: Tables) -> Wrong:
             yield "text-clean", f"{place} is not in Unicode normal form C"
 
 
-def _strings(value: object, place: str) -> Wrong:
+def _iterate_strings(value: object, place: str) -> Wrong:
     if isinstance(value, str):
         yield place, value
     for key, inner in _mapping(value).items():
         yield f"{place}.key", str(key)
-        yield from _strings(inner, f"{place}.{key}" if place else str(key))
+        yield from _iterate_strings(inner, f"{place}.{key}" if place else str(key))
     for inner in value if isinstance(value, list) else ():
-        yield from _strings(inner, place)
+        yield from _iterate_strings(inner, place)
 
 
-def _contract(tool: Tool, tables: Tables) -> Wrong:
+def _check_contract(tool: Tool, tables: Tables) -> Wrong:
     """Schemas, scopes, gate and justification are what the policy asks."""
     if _mapping(tool.wire.get("inputSchema")).get("additionalProperties") is not False:
         yield "input-closed", "the input schema is open"
@@ -274,7 +278,9 @@ def _contract(tool: Tool, tables: Tables) -> Wrong:
                     "one-action",
                     f"{name!r} mixes safe choices ({', '.join(safe)}) with others",
                 )
-            verbs = _verbs(str(tool.parameters[name].get("description") or ""), tables)
+            verbs = _find_verbs(
+                str(tool.parameters[name].get("description") or ""), tables
+            )
             if not choices and {"read", "delete"} <= set(verbs.values()):
                 yield "one-action", f"{name!r} takes any text: {', '.join(verbs)}"
         erases = (
@@ -340,7 +346,7 @@ def find_waiver_mistake(waiver: Any, tables: Tables) -> str:
     return f"the waiver of {rule} ended on {until}" if until < tables["today"] else ""
 
 
-def _waivers(tool: Tool, tables: Tables) -> Wrong:
+def _check_waivers(tool: Tool, tables: Tables) -> Wrong:
     """A waiver names a rule and gives its reason, and its last day is not over."""
     mistakes = (find_waiver_mistake(waiver, tables) for waiver in tool.waivers)
     yield from (("waiver-valid", mistake) for mistake in mistakes if mistake)
@@ -364,7 +370,14 @@ def examine(
         for tool in (
             replace(tool_once, copies=copies[tool_once.name]) for tool_once in served
         )
-        for check in (_hints, _name, _words, _texts, _contract, _waivers)
+        for check in (
+            _check_hints,
+            _check_name,
+            _check_words,
+            _check_texts,
+            _check_contract,
+            _check_waivers,
+        )
         for rule, message in check(tool, tables)
         if profile in rules[rule]["profiles"]
     ]
