@@ -201,11 +201,11 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         ways = [
             partial(from_nothing, name, template, folders[name]) for name in folders
         ]
-        ours, floor = figures.in_turns(turns, *ways)
+        own_seconds, floor = figures.in_turns(turns, *ways)
         yield figures.Figure(
             what="nothing to the first tools/list",
             unit="s",
-            ours=ours,
+            ours=own_seconds,
             floor=floor,
             beside=THEIRS,
             ratio_at_most=1.2,
@@ -213,11 +213,15 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         projects = {name: folder / "notes" for name, folder in folders.items()}
         pinned = run(UV, "run", "--quiet", "tests/policy/pin.py", folder=projects[OURS])
         assert pinned.returncode == 0, pinned.stderr
-        ours, floor = figures.in_turns(
-            2, *(partial(suite, each) for each in projects.values())
+        own_seconds, floor = figures.in_turns(
+            2, *(partial(suite, checkout) for checkout in projects.values())
         )
         yield figures.Figure(
-            what="the emitted suite", unit="s", ours=ours, floor=floor, beside=THEIRS
+            what="the emitted suite",
+            unit="s",
+            ours=own_seconds,
+            floor=floor,
+            beside=THEIRS,
         )
         rows = [["on the wire", *projects]]
         names = [
@@ -233,14 +237,17 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         yield figures.Table(rows)
         rows, noticed = [["mistake", *projects]], dict.fromkeys(projects, 0)
         for mistake in MISTAKES:
-            seen = {
+            is_noticed = {
                 name: notices(name, project, mistake)
                 for name, project in projects.items()
             }
             rows.append(
-                [mistake, *("noticed" if seen[name] else "missed" for name in projects)]
+                [
+                    mistake,
+                    *("noticed" if is_noticed[name] else "missed" for name in projects),
+                ]
             )
-            noticed = {name: noticed[name] + seen[name] for name in projects}
+            noticed = {name: noticed[name] + is_noticed[name] for name in projects}
         rows.append(
             ["all", *(f"{count}/{len(MISTAKES)}" for count in noticed.values())]
         )

@@ -78,7 +78,7 @@ class Door:
     command: list[str]
     written: str
     suite: list[str] | None = None
-    own: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
     folder: Path = Path()
 
 
@@ -181,7 +181,7 @@ def opened(door: Door, place: Path) -> float:
     door.folder.parent.mkdir()
     began = time.perf_counter()
     door.make(door.folder)
-    first_answer(door.command, door.folder, door.own)
+    first_answer(door.command, door.folder, door.environment)
     return time.perf_counter() - began
 
 
@@ -196,7 +196,7 @@ async def gated(door: Door, mode: str) -> str:
     transport = StdioTransport(
         door.command[0],
         door.command[1:],
-        env=environ() | door.own,
+        env=environ() | door.environment,
         cwd=str(door.folder),
         keep_alive=False,
         log_file=door.folder / "client.log",
@@ -254,7 +254,7 @@ def tested(door: Door) -> tuple[str, str]:
 
 def row_of(door: Door, seconds: float) -> list[str]:
     """A column of the table."""
-    tools = first_answer(door.command, door.folder, door.own)
+    tools = first_answer(door.command, door.folder, door.environment)
     size = len(
         json.dumps({"tools": tools}, ensure_ascii=False, separators=(",", ":")).encode()
     )

@@ -67,12 +67,12 @@ class Figure:
     def cells(self) -> list[str]:
         """What a row of a table shows."""
         digits = DIGITS[self.unit]
-        ours, floor = (
+        figure, floor = (
             f"{value:.{digits}f} {self.unit}" for value in (self.ours, self.floor)
         )
         return [
             self.what,
-            ours,
+            figure,
             f"{floor} ({self.beside})",
             f"{self.ratio:.2f}",
             self.aim,
@@ -107,7 +107,7 @@ def in_turns(turns: int, *things: Callable[[], float]) -> list[float]:
             seconds = things[which]()
             if turn:
                 taken[which].append(seconds)
-    return [statistics.median(each) for each in taken]
+    return [statistics.median(times) for times in taken]
 
 
 def markdown(rows: Iterable[Sequence[str]]) -> str:

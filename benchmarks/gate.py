@@ -77,8 +77,8 @@ def servers() -> dict[str, FastMCP]:
     }
     project: dict[str, FastMCP] = {}
     for name, tool in tools.items():
-        ours = create_server(Settings(database=":memory:", state="memory"))
-        project[name] = FastMCP("plain") if name == "plain" else ours
+        server = create_server(Settings(database=":memory:", state="memory"))
+        project[name] = FastMCP("plain") if name == "plain" else server
         project[name].add_tool(tool)
         project[name].add_middleware(Watch())
     return project
@@ -109,7 +109,7 @@ def measured(calls: int) -> Iterator[figures.Answer]:
         sys.path[:0] = [str(project / "src"), str(ENGINE)]
         for era in ERAS:
             values = asyncio.run(medians(era, calls))
-            for what, floor, beside in (
+            for what, floor, floor_name in (
                 ("gated", "declared", "declared, without the gate"),
                 ("declared", "plain", "FastMCP's own tool"),
             ):
@@ -118,7 +118,7 @@ def measured(calls: int) -> Iterator[figures.Answer]:
                     unit="ms",
                     ours=values[what],
                     floor=values[floor],
-                    beside=beside,
+                    beside=floor_name,
                 )
 
 

@@ -100,11 +100,11 @@ async def both(count: int, turns: int, path: Path) -> tuple[list[float], list[fl
     with_texts, without = server(count), server(count)
     overridden(with_texts, path)
     taken: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
-    async with Client(with_texts) as ours, Client(without) as floor:
-        assert (await ours.list_tools())[0].description == "Say it 0"
+    async with Client(with_texts) as client, Client(without) as floor_client:
+        assert (await client.list_tools())[0].description == "Say it 0"
         for _ in range(turns):
-            taken[0].append(await asked(ours))
-            taken[1].append(await asked(floor))
+            taken[0].append(await asked(client))
+            taken[1].append(await asked(floor_client))
     first, second = (
         [statistics.median(kind) for kind in zip(*runs, strict=True)] for runs in taken
     )
@@ -119,12 +119,12 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         sys.path[:0] = [str(project / "src"), str(ENGINE)]
         for count in (100, 1000):
             path = overrides(Path(work, f"{count}.yaml"), count)
-            ours, floor = asyncio.run(both(count, turns, path))
+            medians, floor = asyncio.run(both(count, turns, path))
             for kind, what in enumerate(("tools/list", "tools/call")):
                 yield figures.Figure(
                     what=f"{what}, {count:,} tools",
                     unit="ms",
-                    ours=ours[kind],
+                    ours=medians[kind],
                     floor=floor[kind],
                     beside="without overrides",
                     ratio_at_most=1.1,

@@ -157,18 +157,18 @@ def measured(turns: int) -> Iterator[figures.Answer]:
             )
         )
         aims.append((f"tools/list of {MANY:,} tools", 1.0, listed))
-        for what, aim, (ours, floor) in aims:
+        for what, aim, (own_seconds, floor) in aims:
             yield figures.Figure(
                 what=what,
                 unit="ms",
-                ours=ours,
+                ours=own_seconds,
                 floor=floor,
                 beside="by hand",
                 ratio_at_most=aim,
             )
         makers = ["-c", "from copier_fastmcp.cli import main; main()"]
         for name, words in (("notes-mcp", command), ("copier-fastmcp", makers)):
-            ours, floor = figures.in_turns(
+            own_seconds, floor = figures.in_turns(
                 turns * 2,
                 partial(seconds, [*words, "--help"], environ),
                 partial(seconds, ["-c", EMPTY_APP], environ),
@@ -176,7 +176,7 @@ def measured(turns: int) -> Iterator[figures.Answer]:
             yield figures.Figure(
                 what=f"{name} --help",
                 unit="s",
-                ours=ours,
+                ours=own_seconds,
                 floor=floor,
                 beside="a command line without commands",
                 ratio_at_most=HELP_RATIOS[name],

@@ -73,13 +73,13 @@ def measured(turns: int) -> Iterator[figures.Answer]:
             ]
             project = render(template, Path(work, f"{count}"), {"tools": tools})
             pin(project)
-            *ours, floor = figures.in_turns(
+            *own_seconds, floor = figures.in_turns(
                 turns,
                 partial(seconds, project, *SUITE),
                 partial(seconds, project, *SUITE, *PROOFS),
                 partial(seconds, project, "-c", "from fastmcp import Client, FastMCP"),
             )
-            for name, taken in zip(series, ours, strict=True):
+            for name, taken in zip(series, own_seconds, strict=True):
                 series[name].append(taken)
                 yield figures.Figure(
                     what=f"{name}, {count} tools",
