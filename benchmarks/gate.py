@@ -100,7 +100,7 @@ async def medians(era: str, calls: int) -> dict[str, float]:
     return {name: statistics.median(times) for name, times in taken.items()}
 
 
-def measured(calls: int) -> Iterator[figures.Answer]:
+def run_benchmark(calls: int) -> Iterator[figures.Answer]:
     """Two figures for each era."""
     logging.disable()
     with tempfile.TemporaryDirectory() as work:
@@ -123,4 +123,4 @@ def measured(calls: int) -> Iterator[figures.Answer]:
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=2000)
+    figures.run(run_benchmark, turns=2000)

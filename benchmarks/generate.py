@@ -52,7 +52,7 @@ def copy(template: Path, tools: str) -> float:
         return time.perf_counter() - started
 
 
-def measured(turns: int) -> Iterator[figures.Answer]:
+def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     """A figure for each number of tools."""
     with tempfile.TemporaryDirectory() as work:
         template = clone_template(Path(work, "ours"))
@@ -75,4 +75,4 @@ def measured(turns: int) -> Iterator[figures.Answer]:
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=9)
+    figures.run(run_benchmark, turns=9)

@@ -185,7 +185,7 @@ class Client:
         return b"".join(parts).decode()
 
 
-async def one(server: Served, until: float) -> None:
+async def run_client(server: Served, until: float) -> None:
     """A client: create, read, delete, again and again, once at least; what is begun is ended."""
     try:
         async with Client(server) as client:
@@ -227,7 +227,7 @@ async def one(server: Served, until: float) -> None:
 async def flood(server: Served, clients: int, seconds: float) -> None:
     """So many clients at once, for so long."""
     until = time.monotonic() + seconds
-    await asyncio.gather(*(one(server, until) for _ in range(clients)))
+    await asyncio.gather(*(run_client(server, until) for _ in range(clients)))
 
 
 def quantile(times: list[float], part: float) -> float:
@@ -235,7 +235,7 @@ def quantile(times: list[float], part: float) -> float:
     return statistics.quantiles(times, n=1000)[round(part * 1000) - 1]
 
 
-def measured(
+def run_benchmark(
     slices: int, clients: int = CLIENTS, seconds: float = SECONDS
 ) -> Iterator[figures.Answer]:
     """The times of each kind of call, then what was lost and what memory was held."""
@@ -305,4 +305,4 @@ def measured(
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=6)
+    figures.run(run_benchmark, turns=6)
