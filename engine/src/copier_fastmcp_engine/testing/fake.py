@@ -18,7 +18,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -128,23 +128,9 @@ class Fake:
         """Answer a request, and keep what it does."""
         path = request.url.raw_path.decode().partition("?")[0].strip("/")
         path = path.removeprefix(self.base).strip("/")
-        matching = (
-            r
-            for m, form, r in self.rules
-            if m == request.method and form.fullmatch(path)
-        )
-        rule = next(matching, {})
+        rule = self._find_rule(request.method, path)
         effect: Effect = rule.get("does", EFFECTS.get(request.method, "finds"))
-        places = [path]
-        for name in filter(
-            parse_arguments(request).__contains__, rule.get("names", ())
-        ):
-            value = parse_arguments(request)[name]
-            all_ = value if isinstance(value, list) else [value]
-            texts = [
-                quote(v if isinstance(v, str) else json.dumps(v), safe="") for v in all_
-            ]
-            places = [f"{place}/{text}" for place in places for text in texts]
+        places = _list_places(path, rule.get("names", ()), parse_arguments(request))
         answer = self.apply_effect(effect, places, request, rule)
         accumulates = False
         if request.method not in SAFE and answer.status_code < 500:
@@ -156,6 +142,13 @@ class Fake:
             return httpx2.Response(answer.status_code, json=[answer.json()])
         return answer
 
+    def _find_rule(self, method: str, path: str) -> Mapping[str, Any]:
+        """Return what tests/tools says of an operation; empty where it says nothing."""
+        for rule_method, pattern, rule in self.rules:
+            if rule_method == method and pattern.fullmatch(path):
+                return rule
+        return {}
+
     def apply_effect(
         self,
         effect: Effect,
@@ -164,12 +157,10 @@ class Fake:
         rule: Mapping[str, Any],
     ) -> httpx2.Response:
         """What an operation does with each record that it names; the answer to the last."""
-        responses = [self.answer(effect, place, request, rule) for place in places]
-        return (
-            responses[-1]
-            if responses
-            else httpx2.Response(200, json=rule.get("adds", {}))
-        )
+        response = httpx2.Response(200, json=rule.get("adds", {}))
+        for place in places:
+            response = self.answer(effect, place, request, rule)
+        return response
 
     def answer(
         self,
@@ -202,15 +193,7 @@ class Fake:
             return build_failure(*refusal)
         if effect == "removes":
             exact = old is not None or place is None or request.method == "DELETE"
-            top = path if exact else str(place)
-            removed = [p for p in self.records if p == top or p.startswith(f"{top}/")]
-            for child in removed:
-                del self.records[child]
-            return (
-                httpx2.Response(200, json=adds)
-                if removed
-                else build_failure(404, f"there is no {path}")
-            )
+            return self._remove(path, path if exact else str(place), adds)
         if effect == "sets" and place is not None:
             if old is None or request.method == "DELETE":
                 field = path.removeprefix(place).strip("/") or "set"
@@ -222,56 +205,73 @@ class Fake:
             return self.keep_record(path, (old or {}) | body, adds)
         if effect == "replaces":
             return self.keep_record(path, body, adds)
-        same = [
-            p
-            for p in self.list_children(path)
-            if body and self.records[p].items() >= body.items()
-        ]
-        if effect == "ensures" and (old is not None or same):
-            return self.keep_record(path if old is not None else same[0], None, adds)
+        same = self._find_same(path, body)
+        if effect == "ensures" and (old is not None or same is not None):
+            return self.keep_record(path if old is not None else str(same), None, adds)
         if request.method == "PUT" or (effect == "ensures" and not body):
             return self.keep_record(path, body, adds)
-        names = [p.rpartition("/")[2] for p in self.list_children(path)]
-        key = body.get("id") or 1 + max(
-            (int(n) for n in names if n.isdecimal()), default=0
-        )
+        key = body.get("id") or self._next_number(path)
         if f"{path}/{key}" in self.records:
             return build_failure(409, f"{path}/{key} is there already")
         return self.keep_record(f"{path}/{key}", {"id": key} | body, adds, is_new=True)
+
+    def _remove(self, path: str, top: str, adds: Record) -> httpx2.Response:
+        """Remove the record at `top` and those below it."""
+        removed = []
+        for place in self.records:
+            if place == top or place.startswith(f"{top}/"):
+                removed.append(place)
+        if not removed:
+            return build_failure(404, f"there is no {path}")
+        for place in removed:
+            del self.records[place]
+        return httpx2.Response(200, json=adds)
+
+    def _find_same(self, path: str, body: Record) -> str | None:
+        """Return the path of a record below a path that has all fields of a body."""
+        for place in self.list_children(path):
+            if body and self.records[place].items() >= body.items():
+                return place
+        return None
+
+    def _next_number(self, path: str) -> int:
+        """Return the first number above those of the records below a path."""
+        numbers = [0]
+        for place in self.list_children(path):
+            name = place.rpartition("/")[2]
+            if name.isdecimal():
+                numbers.append(int(name))
+        return 1 + max(numbers)
 
     def find_records(
         self, effect: str, path: str, request: httpx2.Request, adds: Record
     ) -> httpx2.Response:
         """A record, or a page of those below a path."""
-        places = (
-            [path, *list_parents(path)]
-            if effect == "reads" or request.method != "GET"
-            else [path]
-        )
-        if effect == "reads" or (
-            path in self.records and request.method in ("GET", "HEAD")
-        ):
+        is_get = request.method == "GET"
+        is_lookup = request.method in ("GET", "HEAD")
+        places = [path]
+        if effect == "reads" or not is_get:
+            places += list_parents(path)
+        if effect == "reads" or (path in self.records and is_lookup):
             record = next((self.records[p] for p in places if p in self.records), None)
-            if record is None and request.method in ("GET", "HEAD"):
+            if record is None and is_lookup:
                 return build_failure(404, f"there is no {path}")
             return build_response(200, record or {}, adds)
-        listed = next(
-            (children for p in places if (children := self.list_children(p))), None
-        )
-        if listed is None:
-            return build_failure(404, f"there is no {path}")
+        for place in places:
+            if children := self.list_children(place):
+                return self._build_page(children, request)
+        return build_failure(404, f"there is no {path}")
+
+    def _build_page(
+        self, places: list[str], request: httpx2.Request
+    ) -> httpx2.Response:
+        """Return the page that a request asks for of the records at some paths."""
         arguments = parse_arguments(request)
-        records = [self.records[p] for p in listed]
-        for name, value in arguments.items():
-            if name in TEXTS:
-                records = [
-                    r for r in records if str(value).lower() in json.dumps(r).lower()
-                ]
-            records = [
-                r for r in records if name not in r or str(r[name]) == str(value)
-            ]
-        sizes = [str(arguments[name]) for name in SIZES if name in arguments]
-        size = max(1, int(sizes[0]) if sizes and sizes[0].isdecimal() else len(records))
+        records = []
+        for place in places:
+            if matches_record(arguments, self.records[place]):
+                records.append(self.records[place])
+        size = max(1, parse_page_size(arguments, len(records)))
         number = str(arguments.get("page") or arguments.get("cursor") or 1)
         page = int(number) if number.isdecimal() else 1
         answer = httpx2.Response(200, json=records[(page - 1) * size : page * size])
@@ -326,6 +326,42 @@ def without_versions(record: Record) -> Record:
 def parse_arguments(request: httpx2.Request) -> Record:
     """What a request says in its query and its body."""
     return {**request.url.params, **body_of(request)}
+
+
+def matches_record(arguments: Record, record: Record) -> bool:
+    """Tell whether a record has the values, and the words, that a request asks for."""
+    for name, value in arguments.items():
+        if name in TEXTS and str(value).lower() not in json.dumps(record).lower():
+            return False
+        if name in record and str(record[name]) != str(value):
+            return False
+    return True
+
+
+def parse_page_size(arguments: Record, default: int) -> int:
+    """Return how many records a page has; all of them where the request does not say."""
+    for name in SIZES:
+        if name in arguments:
+            size = str(arguments[name])
+            return int(size) if size.isdecimal() else default
+    return default
+
+
+def _list_places(path: str, names: Collection[str], arguments: Record) -> list[str]:
+    """Return the paths of the records that a request names; each value of a list names one."""
+    places = [path]
+    for name in names:
+        if name not in arguments:
+            continue
+        value = arguments[name]
+        values = value if isinstance(value, list) else [value]
+        named_places = []
+        for place in places:
+            for item in values:
+                text = item if isinstance(item, str) else json.dumps(item)
+                named_places.append(f"{place}/{quote(text, safe='')}")
+        places = named_places
+    return places
 
 
 def list_parents(path: str) -> list[str]:
