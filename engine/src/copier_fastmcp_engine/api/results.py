@@ -162,13 +162,11 @@ def _fill_from_headers(
         "etag": response.headers.get("etag", ""),
         "id": place.rstrip("/").rpartition("/")[2].partition("?")[0],
     }
-    filled = {
-        name: value for name, value in sent.items() if name in documented and value
-    }
-    if response.kind is BodyKind.EMPTY and filled:
-        del body["result"]
-    for name, value in filled.items():
-        body.setdefault(name, value)
+    for name, value in sent.items():
+        if name in documented and value:
+            if response.kind is BodyKind.EMPTY:
+                body.pop("result", None)
+            body.setdefault(name, value)
 
 
 def _open(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,9 +194,8 @@ def _open(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _find_structural_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the one alternative of a schema that has parts, else the schema itself."""
-    alternatives = [
-        part
-        for part in schema.get("anyOf", ())
-        if "$ref" in part or any(name in part for name in STRUCTURE)
-    ]
+    alternatives = []
+    for part in schema.get("anyOf", ()):
+        if "$ref" in part or any(name in part for name in STRUCTURE):
+            alternatives.append(part)
     return alternatives[0] if len(alternatives) == 1 else schema

@@ -187,12 +187,12 @@ def parse(path: Path, text: str) -> dict[str, Any]:
             if isinstance(first, yaml.StreamEndEvent)
             else _value(events, next(events))
         )
-        if documents := [
+        starts = [
             event for event in events if isinstance(event, yaml.DocumentStartEvent)
-        ]:
-            raise REFUSED(
-                "a second document begins here; keep only one", documents[0].start_mark
-            )
+        ]
+        if starts:
+            problem = "a second document begins here; keep only one"
+            raise REFUSED(problem, starts[0].start_mark)
         return _File.model_validate(data).model_dump(exclude_unset=True)
     except yaml.MarkedYAMLError as error:
         mark: Any = error.problem_mark
@@ -228,10 +228,8 @@ def suggest_fix(name: str, names: Iterable[str], otherwise: str) -> str:
 def _describe_form_error(error: ValidationError) -> str:
     """The first thing wrong with the form."""
     first = error.errors()[0]
-    where, value = (
-        [format_value(str(part)) for part in first["loc"]],
-        format_value(first["input"]),
-    )
+    where = [format_value(str(part)) for part in first["loc"]]
+    value = format_value(first["input"])
     place, name = ".".join(where), "".join(where[-1:])
     if first["type"] == "extra_forbidden" and name in HINTS:
         return f"{place}: overrides change words, never hints; change the tool itself"
@@ -312,12 +310,11 @@ def check(policy: Policy, path: Path, config: Mapping[str, Any], texts: Texts) -
 
 def merge_layers(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
     """Two layers as one, field by field; the upper one wins."""
-    nested = {
-        k: merge_layers(lower.get(k, {}), v)
-        for k, v in upper.items()
-        if isinstance(v, dict)
-    }
-    return {**lower, **upper, **nested}
+    merged = {**lower, **upper}
+    for key, value in upper.items():
+        if isinstance(value, dict):
+            merged[key] = merge_layers(lower.get(key, {}), value)
+    return merged
 
 
 def _address(item: Item) -> tuple[str, str]:
@@ -355,22 +352,21 @@ def _changes(item: Item, override: Mapping[str, Any]) -> dict[str, Any]:
         }
     changes: dict[str, Any] = {"description": text or None}
     if "title" in override:
-        changes["title"], annotations = (
-            override["title"],
-            item.annotations or ToolAnnotations(),
-        )
-        changes["annotations"] = annotations.model_copy(
-            update={"title": override["title"]}
-        )
+        title = {"title": override["title"]}
+        annotations = item.annotations or ToolAnnotations()
+        changes |= title
+        changes["annotations"] = annotations.model_copy(update=title)
     if "icons" in override:
         changes["icons"] = [Icon(src=src) for src in override["icons"]] or None
     properties = dict(item.parameters.get("properties", {}))
     for name, argument in override.get("arguments", {}).items():
         if name in properties and argument:
-            schema = {k: v for k, v in properties[name].items() if k != "description"}
-            properties[name] = schema | {
-                k: text for k, text in argument.items() if text
-            }
+            schema = dict(properties[name])
+            schema.pop("description", None)
+            for key, words in argument.items():
+                if words:
+                    schema[key] = words
+            properties[name] = schema
             changes["parameters"] = item.parameters | {"properties": properties}
     return changes
 
@@ -393,23 +389,20 @@ class Overrides(Transform):
             return item
         if self._became.get(item.key, [None])[0] is not item:
             replacement = item.model_copy(update=_changes(item, override))
-            self._became[item.key] = [
-                item,
-                replacement if override.get("enabled", True) else None,
-            ]
+            is_enabled = override.get("enabled", True)
+            self._became[item.key] = [item, replacement if is_enabled else None]
         return self._became[item.key][1]
 
     async def _all(self, items: Iterable[Item]) -> list[Item]:
-        return [
-            overridden for item in items if (overridden := self._replace_texts(item))
-        ]
+        replacements = []
+        for item in items:
+            if replacement := self._replace_texts(item):
+                replacements.append(replacement)
+        return replacements
 
     async def _look_up(self, name: str, call_next: Any, **options: Any) -> Item | None:
-        return (
-            self._replace_texts(item)
-            if (item := await call_next(name, **options))
-            else None
-        )
+        item = await call_next(name, **options)
+        return self._replace_texts(item) if item else None
 
     list_tools = list_resources = list_resource_templates = cast("Any", _all)
     get_tool = get_resource = get_resource_template = cast("Any", _look_up)
@@ -460,9 +453,10 @@ def override(
         Provider.list_resources,
         Provider.list_resource_templates,
     )
-    overrides = Overrides(
-        [item for list_items in lists for item in run_now(list_items(mcp), mcp)]
-    )
+    items: list[Item] = []
+    for list_items in lists:
+        items += run_now(list_items(mcp), mcp)
+    overrides = Overrides(items)
     for name in gated:
         if name in overrides.texts["tools"]:
             overrides.texts["tools"][name]["arguments"].setdefault("confirm", {})
@@ -471,10 +465,8 @@ def override(
         if config is not None:
             texts = config.get("tools", {})
             old_first = sorted(texts, key=lambda name: name not in former)
-            config = {
-                **config,
-                "tools": {former.get(name, name): texts[name] for name in old_first},
-            }
+            present = {former.get(name, name): texts[name] for name in old_first}
+            config = {**config, "tools": present}
             check(policy, path, config, overrides.texts)
             overrides.layered = merge_layers(overrides.layered, config)
         elif setting and path != packaged:

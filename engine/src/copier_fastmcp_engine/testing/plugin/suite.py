@@ -121,9 +121,11 @@ class Suite:
     @cached_property
     def gated(self) -> set[str]:
         """The names of the tools that ask first."""
-        return {
-            tool.name for tool in self.tools if tool.declared and tool.declared["gated"]
-        }
+        names = set()
+        for tool in self.tools:
+            if tool.declared and tool.declared["gated"]:
+                names.add(tool.name)
+        return names
 
     @cached_property
     def module_state(self) -> ModuleState:
@@ -356,16 +358,18 @@ class Suite:
             rules: The rules.
             tool: The tool that has to keep them; every one when left out.
         """
-        broken = [
-            f for f in self.findings if f.rule in rules and tool in (None, f.tool)
-        ]
-        before = [
-            f for f in broken if self.project.is_existing and f.rule in FOUND_BEFORE
-        ]
-        if broken and len(before) == len(broken):
-            pytest.skip("; ".join(f"{f.tool}: {f.message} ({f.rule})" for f in broken))
-        lines = [f"{f.tool}: {f.message}; {f.mend} ({f.rule})" for f in broken]
-        fail_unless(not broken, "\n".join(lines))
+        notes, lines = [], []
+        is_existing = self.project.is_existing
+        for finding in self.findings:
+            if finding.rule not in rules or tool not in (None, finding.tool):
+                continue
+            text = f"{finding.tool}: {finding.message}"
+            notes.append(f"{text} ({finding.rule})")
+            lines.append(f"{text}; {finding.mend} ({finding.rule})")
+            is_existing = is_existing and finding.rule in FOUND_BEFORE
+        if lines and is_existing:
+            pytest.skip("; ".join(notes))
+        fail_unless(not lines, "\n".join(lines))
 
     def check_declared(self, tool: Tool) -> None:
         """Fail where a tool has no declaration."""
@@ -418,9 +422,11 @@ class Suite:
         """The tools that the lock has as destructive."""
         pinned, _ = self._pinned
         entries = pinned["tools"].items() if pinned else ()
-        return {
-            name for name, entry in entries if entry["hints"].get("destructiveHint")
-        }
+        names = set()
+        for name, entry in entries:
+            if entry["hints"].get("destructiveHint"):
+                names.add(name)
+        return names
 
     def _skip_unpinned(self) -> None:
         pinned, problem = self._pinned

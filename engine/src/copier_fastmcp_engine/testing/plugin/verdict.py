@@ -1,12 +1,20 @@
 """What the snapshots of a call and its repetition show to be untrue of a tool's hints."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..cases import Variant
-from ..changes import Change, Step, format_changes, is_element, is_now, iterate_values
+from ..changes import (
+    Change,
+    Place,
+    Step,
+    format_changes,
+    is_element,
+    is_now,
+    iterate_values,
+)
 from ..rules import Tool
 from ..tool_table import record_of
 from .problems import Problem
@@ -56,24 +64,19 @@ class Judge:
                     return [name]
         if keyed:
             return keyed
-        keys = {key for place, _ in iterate_values(data) for key in place}
-        keys |= {key.rpartition("/")[2] for key in keys}
-        texts = [name for name in names if isinstance(arguments[name], str)]
-        return [name for name in texts if arguments[name] in keys]
+        keys = _collect_keys(place for place, _ in iterate_values(data))
+        return [name for name in names if _is_key(arguments[name], keys)]
 
     def _find_keyed(
         self, names: list[str], arguments: Mapping[str, Any], data: Any
     ) -> list[str]:
         """Return the parameters whose values are keys of records."""
-        records = {key for place, _ in iterate_values(data) for key in place[:-1]}
-        records |= {key.rpartition("/")[2] for key in records}
+        records = _collect_keys(place[:-1] for place, _ in iterate_values(data))
         keyed = []
         for name in names:
             value = arguments[name]
             items = value if isinstance(value, list) else [value]
-            if items and all(
-                isinstance(item, str) and item in records for item in items
-            ):
+            if items and all(_is_key(item, records) for item in items):
                 keyed.append(name)
         return keyed
 
@@ -119,9 +122,7 @@ class Judge:
         self, variant: Variant, first: Step, story: str
     ) -> Problem | None:
         """Return that the changes are those of another behavior, or nothing."""
-        has_removed_record = any(
-            change.is_removed and not first.within(change) for change in first.lost
-        )
+        has_removed_record = _has_removed_record(first.lost, first)
         is_added = any(change.old is None for change in first.changes)
         if self.behavior in KEEPS and has_removed_record and not is_added:
             return Problem("behavior-proven", f"it says {self.behavior}, but {story}")
@@ -158,9 +159,7 @@ class Judge:
         losses = [] if self.truth["destructive"] else self._losses(first, repeat)
         if not losses:
             return None
-        is_whole = any(
-            change.is_removed and not first.within(change) for change in losses
-        )
+        is_whole = _has_removed_record(losses, first)
         if self.believed and not (self.behavior in KEEPS and is_whole):
             return None
         remedy = "leave out destructive=False" if self.behavior == "action" else ""
@@ -174,19 +173,19 @@ class Judge:
         for change in repeat.changes:
             if change.step and change.step == steps.get(change.place):
                 counted.add(change.place)
-        lost = [
-            change for change in first.lost + repeat.lost if change.place not in counted
-        ]
+        losses = []
+        for change in first.lost + repeat.lost:
+            if change.place not in counted and self._is_loss(change):
+                losses.append(change)
+        return losses
+
+    def _is_loss(self, change: Change) -> bool:
+        """Tell whether the policy counts a lost value; overwriting, and elements of a list set anew, may not count."""
         if self.tables["destructive"] != "deletes":
-            return lost
-        in_a_list = (
-            ("[", "{") if self.behavior in MAY_RESTATE else ()
-        )  # which is set anew
-        return [
-            c
-            for c in lost
-            if c.is_removed and "".join(c.place[-2:-1])[:1] not in in_a_list
-        ]
+            return True
+        container = "".join(change.place[-2:-1])
+        is_restated = self.behavior in MAY_RESTATE and container[:1] in ("[", "{")
+        return change.is_removed and not is_restated
 
     def _find_unnamed(self, variant: Variant, step: Step, story: str) -> Problem | None:
         """Return what an existing record lost or got that the call does not name."""
@@ -200,6 +199,19 @@ class Judge:
         key = odd[0].place[0]
         remedy = f"mend the body, or return Case(..., loses=[{key!r}]) from arrange() where that is meant"
         return Problem("named-record-proven", text, remedy)
+
+
+def _collect_keys(places: Iterable[Place]) -> set[str]:
+    """Return all parts of some places, and of each the part after its last slash."""
+    keys: set[str] = set()
+    for place in places:
+        for key in place:
+            keys |= {key, key.rpartition("/")[2]}
+    return keys
+
+
+def _is_key(value: object, keys: Collection[str]) -> bool:
+    return isinstance(value, str) and value in keys
 
 
 class Named:
@@ -219,10 +231,10 @@ class Named:
             self.named_values |= {str(item) for item in items}
         words = (rf"(^|[/:]){re.escape(text)}($|[/:])" for text in self.named_values)
         self.word = re.compile("|".join(words) or "(?!)")
-        other_values = (
-            value for name, value in variant.arguments.items() if name not in names
-        )
-        self.texts = {str(value) for value in other_values}
+        self.texts = set()
+        for name, value in variant.arguments.items():
+            if name not in names:
+                self.texts.add(str(value))
         self.owned = set()
         for place, value in step.old.items():
             if str(value) in self.named_values and place[-1] in ("id", *names):
@@ -230,8 +242,13 @@ class Named:
 
     def is_known(self) -> bool:
         """Tell whether the record that the call names is there."""
-        places = (part for place in self.step.old for part in place)
-        return bool(self.owned) or any(self.word.search(part) for part in places)
+        if self.owned:
+            return True
+        return any(self._names_place(place) for place in self.step.old)
+
+    def _names_place(self, place: Place) -> bool:
+        """Tell whether a part of a place holds an argument."""
+        return any(self.word.search(part) for part in place)
 
     def allows(self, change: Change) -> bool:
         """Tell whether the call may have made a change."""
@@ -243,7 +260,7 @@ class Named:
             1, len(self.step.changes)
         )
         return bool(
-            any(self.word.search(part) for part in change.place)
+            self._names_place(change.place)
             or (change.old is None and not self.step.within(change))
             or str(change.old) in self.named_values
             or not self.owned.isdisjoint(stems)
@@ -259,12 +276,17 @@ class Named:
             change.is_removed and is_element(change.place) and self.behavior == "delete"
         ):
             return False
-        neighbors = {
-            place[-1] for place in self.step.old if place[:-1] == change.place[:-1]
-        }
-        return change.place[-1] not in self.texts and not neighbors.isdisjoint(
-            self.texts
-        )
+        if change.place[-1] in self.texts:
+            return False
+        for place in self.step.old:
+            if place[:-1] == change.place[:-1] and place[-1] in self.texts:
+                return True
+        return False
+
+
+def _has_removed_record(changes: Iterable[Change], step: Step) -> bool:
+    """Tell whether a whole record is among what was lost."""
+    return any(change.is_removed and not step.within(change) for change in changes)
 
 
 def _only_moments(step: Step) -> bool:
