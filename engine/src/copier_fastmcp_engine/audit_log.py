@@ -63,7 +63,7 @@ def lock_file(descriptor: int, seconds: int = 1) -> None:
 
 
 def _find_missing_newline(descriptor: int) -> str:
-    """The newline that half a line lacks, left by a process that was killed, or that nobody let take it back."""
+    """Return the newline missing after half a line, which a killed process left; else nothing."""
     with contextlib.suppress(OSError):  # it is empty, a device, or may only be written
         os.lseek(descriptor, -1, os.SEEK_END)
         return "\n" if os.read(descriptor, 1).strip(b"\n") else ""
@@ -155,7 +155,7 @@ class AuditLog:
                 self._write(line)
 
     def _rotate(self, path: Path) -> None:
-        """Keep a full file under a name of its own; where the folder lets nobody, it grows on."""
+        """Rename a full file; where the folder does not allow it, the file keeps growing."""
         try:
             path.rename(f"{path}.{time.time_ns()}-{os.getpid()}")
         except FileNotFoundError:  # another process did it first
@@ -225,7 +225,7 @@ def recording(call: "Call", tool: Tool) -> Iterator[Callable[[ToolResult], ToolR
 
 
 def caller(ctx: Context) -> dict[str, str]:
-    """Of a token its client, issuer and subject; else of the session, if the protocol has one, a digest."""
+    """Return the client, issuer and subject of a token; without one, a digest of the session, if the protocol has one."""
     if token := get_access_token():
         client, issuer, subject = principal_components(token)
         principal = {

@@ -107,7 +107,7 @@ class Declaration:
 def build_declaration(
     name: str, behavior: str, *, title: str | None = None, **facts: Any
 ) -> Declaration:
-    """What a decorator would declare; TypeError: there is no such behavior or fact."""
+    """Build the declaration of a behavior; TypeError for an unknown behavior or fact."""
     behaviors = {
         behavior_class.__name__: behavior_class
         for behavior_class in Declaration.__subclasses__()
@@ -162,7 +162,7 @@ def declaration_of(function: object) -> Declaration | None:
 
 
 def translate_declaration(declaration: Any) -> Declaration | None:
-    """What this server makes of a declaration, also of one that another server of the template has; None for none."""
+    """Translate the declaration of another server of the template into one of this server; None for none."""
     if declaration is None or isinstance(declaration, Declaration):
         return declaration
     with contextlib.suppress(TypeError):  # a later template may have more behaviors

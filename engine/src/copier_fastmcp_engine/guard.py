@@ -251,7 +251,7 @@ class Guard(Transform):
         return self.facts(tool).is_read_only
 
     def facts(self, tool: Tool) -> subsets.Facts:
-        """Return what a subset goes by; what nobody declared may do anything, and is in no toolset."""
+        """Return the facts that a subset selects by; an undeclared tool may do anything, and is in no toolset."""
         declaration = declared(tool)
         truth = self.policy.truth(declaration) if declaration else {}
         # FastMCP's own only call others
@@ -464,7 +464,7 @@ class Guard(Transform):
         return [(tool, await self.guard_tool(tool)) for tool in tools]
 
     def check(self) -> None:
-        """Check what is served, and name in the log what nobody declared.
+        """Check what is served, and log undeclared tools.
 
         Raises:
             StartError: An undeclared tool destroys, a tool of ours is served with other hints than it
@@ -507,7 +507,7 @@ class Guard(Transform):
                 component.auth = None
 
     def _warn_undeclared(self, names: Sequence[str]) -> None:
-        """Name in the log the tools that nobody declared."""
+        """Log the undeclared tools."""
         consequence = "a person is asked"
         if self.policy.confirm == "none":
             consequence = "nobody is asked"

@@ -27,7 +27,7 @@ LIST_REMEDY = "give it list_tools_settings={'enabled': False}"
 def make_app(
     guard: "Guard", make: Callable[..., Any], *arguments: Any, **options: Any
 ) -> Any:
-    """Return the application that serves a guarded server over HTTP; a warning names scopes that nobody can have.
+    """Return the HTTP application of a guarded server; a warning names scopes that no caller can have.
 
     Args:
         guard: The server's guard.
@@ -56,7 +56,7 @@ def check_list_caches(guard: "Guard") -> None:
 
 
 def warn_unusable_scopes(guard: "Guard") -> None:
-    """Name in the log what needs scopes, where no token is verified and so nobody can have them."""
+    """Log what needs scopes where no token is verified, so that no caller can have them."""
     server = guard.mcp
     if server.auth is not None:
         return

@@ -37,7 +37,7 @@ ON_THE_WIRE = ("always", "never", "true", "false")  # true, false: only with tha
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a behavior means: the truth of each hint, and when it is on the wire.
+    """The meaning of a behavior: the truth of each hint, and when it is on the wire.
 
     Attributes:
         truth: For each hint "true", "false", or "said" where each tool declares it itself.
@@ -238,7 +238,7 @@ class Policy:
 
 
 def mention_two_steps(description: str | None) -> str:
-    """Return the description of a tool whose call is previewed, then applied, where nobody can be asked."""
+    """Return the description of a tool whose call is previewed, then applied, where the user cannot be asked."""
     text = description or ""
     if TWO_STEPS.lower() in text.lower():
         return text

@@ -51,7 +51,7 @@ class PublicFront:
         await app(scope, receive, send)
 
     async def _needed(self, body: bytes) -> list[str] | None:
-        """The scopes that a message needs, [] for any token; None where nothing is asked of its caller."""
+        """Return the scopes that a message needs, [] for any token; None where no token is required."""
         try:
             message = from_json(body)
         except ValueError:
@@ -75,7 +75,7 @@ class PublicFront:
             reset_transport(token)
 
     async def _find_required_scopes(self, method: str, name: str) -> list[str] | None:
-        """What a tool, resource or prompt asks of its caller."""
+        """Return the scopes that a tool, resource or prompt requires."""
         declaration: Declaration | None = None
         if method == "tools/call":
             tool = await self.server.get_tool(name)
@@ -91,7 +91,7 @@ class PublicFront:
 
 
 def _find_auth_middleware(scope: Scope) -> RequireAuthMiddleware | None:
-    """What FastMCP has put before the endpoint that a request is for; None for another page."""
+    """Return FastMCP's authentication middleware of the requested endpoint; None for another page."""
     if scope["type"] != "http" or scope["method"] not in ("GET", "POST", "DELETE"):
         return None
     path = scope["path"].removeprefix(scope.get("root_path", ""))
@@ -106,7 +106,7 @@ def _find_auth_middleware(scope: Scope) -> RequireAuthMiddleware | None:
 
 
 async def _read(receive: Receive) -> tuple[bytes, Receive]:
-    """The body of a request, as far as the server would read it, and a way to receive all of it again."""
+    """Read the body of a request, up to the server's limit, and return a function that receives it again."""
     body, messages = b"", list[Message]()
     while True:
         messages.append(message := await receive())

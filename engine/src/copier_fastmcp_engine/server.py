@@ -158,7 +158,7 @@ def shipped_settings(settings: type[PolicySettings]) -> Any:
 
 
 def _connect(connect: Callable[[Any], object], settings: PolicySettings) -> None:
-    """Connect the backend; StartError names the setting that says where it is."""
+    """Connect the backend; StartError names the setting of its address."""
     database = getattr(settings, "database", None)
     where = str(database if database is not None else getattr(settings, "api", ""))
     try:

@@ -16,7 +16,7 @@ class _Input(io.RawIOBase):
         self._woken, self._wake = os.pipe()
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True: it can be read."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]

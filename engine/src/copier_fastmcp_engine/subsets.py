@@ -29,7 +29,7 @@ FALSE_VALUES = {"", "0", "false", "no", "off"}
 
 @dataclass(frozen=True)
 class Facts:
-    """What a subset goes by.
+    """The facts that a subset selects tools by.
 
     Attributes:
         name: The tool's name.

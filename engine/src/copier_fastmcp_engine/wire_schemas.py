@@ -64,7 +64,7 @@ class CompactTool(Tool):
 
 
 def significant_words(text: str) -> set[str]:
-    """Return the words of a name or a text that tell something, in the singular."""
+    """Return the significant words of a name or a text, in the singular."""
     words = re.findall(r"[^\W_]+", text.lower())
     return {word.removesuffix("s") for word in words if word not in FILLERS}
 

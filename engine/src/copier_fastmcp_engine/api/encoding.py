@@ -170,7 +170,7 @@ def encode_body(body: Any, content_type: str, folder: str = "") -> dict[str, Any
 
 
 def is_json(media_type: str) -> bool:
-    """Whether a media type is JSON."""
+    """Tell whether a media type is JSON."""
     return media_type == "application/json" or media_type.endswith("+json")
 
 

@@ -43,7 +43,7 @@ TEXT_TYPES = frozenset(
 
 
 class BodyKind(StrEnum):
-    """What a body is."""
+    """The kind of a body."""
 
     JSON = "json"
     TEXT = "text"
@@ -226,7 +226,7 @@ def parse_body(
 
 
 def is_text(media_type: str) -> bool:
-    """Whether a body of a media type is text."""
+    """Tell whether a media type is text."""
     textual = media_type.startswith("text/") or media_type.endswith(
         ("+xml", "+yaml", "+text")
     )

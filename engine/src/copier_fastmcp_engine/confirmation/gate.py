@@ -55,7 +55,7 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Interruption:
-    """What a question interrupted a body with, and the outcome that the audit log names."""
+    """The result that a question returns in place of a body's, and the outcome for the audit log."""
 
     error: Exception | None
     outcome: str
@@ -67,7 +67,7 @@ Answer = ConfirmationResult | dict[str, Any]
 
 @dataclass(frozen=True)
 class Settlement:
-    """How a question was settled.
+    """The settlement of a question.
 
     Attributes:
         method: The method of asking that settled it.
@@ -157,7 +157,7 @@ class Call:
 
     @property
     def fallback(self) -> Method:
-        """What a client gets that cannot be asked."""
+        """The method for a client that cannot ask its user."""
         if self.gate.policy.confirm_fallback == "page":
             return "page" if self.gate.pages.reaches(self.ctx) else "refuse"
         return "refuse" if self.confirm is None else self.gate.policy.confirm_fallback
@@ -577,7 +577,7 @@ async def _preview(call: Call, question: Question, method: Method) -> Settlement
 
 
 def _refuse(call: Call) -> Settlement:
-    """Refuse a call that nobody can be asked about."""
+    """Refuse a call whose user cannot be asked."""
     reason = "needs a person's confirmation, which this client cannot ask for here"
     remedy = "call it by itself" if call.is_nested else call.remedy
     error = ToolError(f"{call.tool} {reason}; {remedy}. Nothing was changed.")

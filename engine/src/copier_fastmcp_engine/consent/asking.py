@@ -51,12 +51,12 @@ PACE = 2.0  # seconds between two reports of progress
 
 
 def required_text(policy: Policy) -> str:
-    """What a caller without access is told."""
+    """Return the message to a caller without access."""
     return f"{policy.domain_title} access provisioning required"
 
 
 def _explain_consent(policy: Policy) -> str:
-    """What a person is told before they grant access."""
+    """Return the explanation shown before access is granted."""
     account = f"{policy.domain_title} account"
     return f"Grant this server access to your {account} to continue. This is a one-time setup."
 
@@ -106,7 +106,7 @@ async def granted_token(refused: str | None = None) -> str:
 
 
 async def _token(consent: Consent, refused: str | None = None) -> str | None:
-    """What this call can work with, without asking anybody."""
+    """Return the token of this call that needs no question."""
     ctx = get_context()
     if (fixed := consent.settings.static_credentials) is not None:
         consent.refuse_strangers(ctx)
@@ -274,7 +274,7 @@ async def _outcome(
     method: Method,
     response: object,
 ) -> Answer:
-    """What became of the question: a yes means that the page will be opened, only a grant counts.
+    """Return the outcome of the question; a yes only promises to open the page, so the grant decides.
 
     Raises:
         ToolError: Access will not be granted: the link failed, or its time is over.
@@ -323,6 +323,6 @@ async def track(
 def _log(
     policy: Policy, ctx: Context, tool: str, method: Method, outcome: Outcome
 ) -> Outcome:
-    """One line for each step; never a link, a user or a token."""
+    """Log one step, without its link, user or token."""
     log_step("consent", policy, ctx, tool, {"way": method, "outcome": outcome})
     return outcome

@@ -48,7 +48,7 @@ LOCAL = User("local", None)  # whoever started this process
 
 
 def known_user(ctx: Context) -> User | None:
-    """Who calls, if a verified token or stdio says so."""
+    """Return the user of a verified token, or of stdio; else None."""
     token = get_access_token()
     if token is None and ctx.transport in (None, "stdio"):
         return LOCAL
@@ -93,7 +93,7 @@ class Consent(Grants):
                 server.custom_route(path, methods=["GET"])(work)
 
     def user_of(self, ctx: Context) -> User:
-        """Who calls: the user of the verified token; over stdio, whoever started the server.
+        """Return the user of the verified token; over stdio, the user who started the server.
 
         Raises:
             ToolError: The call came over HTTP and names nobody.
@@ -172,11 +172,11 @@ class Consent(Grants):
         )
 
     def address(self, elicitation: Elicitation) -> str:
-        """What the person opens: a page of ours, which starts PKCE."""
+        """Return the address of our own page, which starts PKCE."""
         return f"{elicitation.base}{authorize_path(self.policy)}?{urlencode({'elicitationId': elicitation.id})}"
 
     def back(self, elicitation: Elicitation) -> str:
-        """Where the provider sends the browser back to."""
+        """Return the address that the provider redirects to."""
         return self.settings.elicitation_callback_url or elicitation.base + CALLBACK
 
     def tell(self, elicitation: Elicitation, session: ServerSession) -> None:
@@ -305,7 +305,7 @@ class Consent(Grants):
 
 
 def is_same_secret(secret: str, candidate: str | None) -> bool:
-    """Whether two secrets are equal, in a time that does not tell where they differ."""
+    """Compare two secrets in constant time."""
     return secrets.compare_digest(secret.encode(), (candidate or "").encode())
 
 

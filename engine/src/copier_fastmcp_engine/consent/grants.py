@@ -28,11 +28,11 @@ class Grants:
         self.store, self.provider = store, provider
 
     async def grant(self, user: User) -> Grant | None:
-        """What the user granted, as the store has it; None also when it was granted for fewer scopes."""
+        """Return the stored grant of a user; None if there is none for all scopes."""
         return (await self._load_grant(user))[1]
 
     async def _load_grant(self, user: User) -> tuple[str | None, Grant | None]:
-        """The name of the user's grant, and the grant if it is enough for what is asked for now."""
+        """Return the name of the user's grant, and the grant if it covers the present scopes."""
         name = await self._current(user)
         row = await self.store.get("grants", name) if name else None
         grant = Grant.model_validate(row) if row else None
@@ -44,7 +44,7 @@ class Grants:
         return str(row["name"]) if row else None
 
     async def mark(self, user: User) -> str | None:
-        """What changes whenever the user revokes access; for `keep`."""
+        """Return a mark that changes with each revocation; an argument of `keep`."""
         row = await self.store.get("revocations", self._name(user))
         return str(row["mark"]) if row else None
 

@@ -49,7 +49,7 @@ NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
 def is_usable_endpoint(address: object, issuer: str) -> bool:
-    """Whether an endpoint may be asked: over https, or on this machine when its provider is here too."""
+    """Tell whether an endpoint uses https, or is local like its provider."""
     is_local = issuer.startswith("http://")
     return (
         isinstance(address, str)
@@ -59,7 +59,7 @@ def is_usable_endpoint(address: object, issuer: str) -> bool:
 
 
 def lifetime(expires_in: object) -> float:
-    """For how many seconds an access token is used, given what the provider says of it."""
+    """Return the lifetime of an access token in seconds."""
     if expires_in is None:
         return UNSAID
     try:
@@ -70,7 +70,7 @@ def lifetime(expires_in: object) -> float:
 
 
 class Provider:
-    """One OpenID provider, to which this server is a client."""
+    """An OpenID provider; this server is its client."""
 
     def __init__(self, settings: ConsentSettings) -> None:
         self.policy = settings.policy
@@ -144,7 +144,7 @@ class Provider:
     async def authorization_url(
         self, *, state: str, verifier: str, nonce: str, redirect_uri: str
     ) -> str:
-        """Where the browser goes to ask its person."""
+        """Return the address at which the browser asks the user."""
         metadata = await self.metadata()
         async with self._client() as client:
             url, _ = client.create_authorization_url(
@@ -193,7 +193,7 @@ class Provider:
         return renewed.model_copy(update={"asked": grant.asked})
 
     async def revoke(self, grant: Grant) -> bool:
-        """Whether the provider was told that the tokens are not needed any more."""
+        """Revoke tokens at the provider; tell whether it worked."""
         tokens = {
             "refresh_token": grant.refresh_token,
             "access_token": grant.access_token,

@@ -60,7 +60,7 @@ class Withdrawn(ProviderError):
 
 
 def describe_error_code(code: object) -> str:
-    """An error code of a provider, if it is one of the standard's, and what helps; never what it wrote itself."""
+    """Describe a standard error code and its remedy; other text of a provider is never repeated."""
     word = str(code)
     return (
         f"{word}: {ERRORS[word]}"
@@ -70,7 +70,7 @@ def describe_error_code(code: object) -> str:
 
 
 def report(policy: Policy, error: ProviderError) -> None:
-    """One line for who runs this server: no token, code, link or user is in it."""
+    """Log one line for the operator, without any token, code, link or user."""
     line = {
         "event": "consent",
         "outcome": "failed",
@@ -81,7 +81,7 @@ def report(policy: Policy, error: ProviderError) -> None:
 
 
 def build_unreachable_error(error: Exception, address: str) -> ProviderError:
-    """The provider does not answer; the cause names its host and port, which `address` leads to."""
+    """Return the error for a provider that does not answer; its cause names the host and port of `address`."""
     failed = ProviderError("the provider cannot be reached", error)
     with suppress(ValueError):
         parts = urlsplit(address)

@@ -25,7 +25,7 @@ Algorithm = Literal[
 
 
 def is_local(address: str) -> bool:
-    """Whether an address is on this machine."""
+    """Tell whether an address is on this machine."""
     host = urlsplit(address).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -34,7 +34,7 @@ def is_local(address: str) -> bool:
 
 
 def is_secure(address: str) -> bool:
-    """Whether what is sent there cannot be read on the way: https, or this machine."""
+    """Tell whether an address uses https or is on this machine."""
     parts = urlsplit(address)
     if parts.scheme == "https" and parts.hostname:
         return True
@@ -162,7 +162,7 @@ class ConsentSettings(PolicySettings):
             )
 
     def _sees_its_cookie(self, callback: str) -> bool:
-        """Whether a browser has at the callback the cookie that it got from the link: one scheme, one host."""
+        """Tell whether the callback receives the cookie of the link: both have one scheme and one host."""
         back, server = urlsplit(callback), urlsplit(self.server_url or "")
         if self.server_url is None:
             return back.scheme == "http" and back.hostname in HERE
@@ -170,7 +170,7 @@ class ConsentSettings(PolicySettings):
 
 
 def explain_exposed_credentials(policy: Policy) -> str:
-    """Why the credentials of single-user mode are not served to others."""
+    """Return the error for single-user credentials that others could use."""
     prefix = policy.env_prefix
     return (
         f"{prefix}STATIC_CREDENTIALS would be anybody's over HTTP: set {prefix}JWT_ISSUER, _JWT_AUDIENCE and "
@@ -179,7 +179,7 @@ def explain_exposed_credentials(policy: Policy) -> str:
 
 
 def find_removed_variables(policy: Policy) -> Iterator[str]:
-    """A warning for each variable of the environment that had a meaning once."""
+    """Yield a warning for each environment variable that is no longer supported."""
     prefix = policy.env_prefix
     remedies = {
         "ENABLE_PROGRESSIVE_CONSENT": f"set {prefix}ENABLE_OFFLINE_ACCESS instead",

@@ -30,14 +30,14 @@ TURN = 10.0  # seconds to wait for one's turn
 
 
 class User(NamedTuple):
-    """Who calls: what their rows are kept under, and the provider's name for them."""
+    """A caller: the key of their rows, and their name at the provider."""
 
     key: str
     subject: str | None
 
 
 class Elicitation(BaseModel):
-    """One link that a person was given, and what became of it."""
+    """A link that was given to a person, and its state."""
 
     id: str = Field(repr=False)
     user: str
@@ -53,12 +53,12 @@ class Elicitation(BaseModel):
 
     @property
     def waits(self) -> bool:
-        """Whether it can still be completed."""
+        """Tell whether it can still be completed."""
         return self.status == "pending" and time.time() < self.expires_at
 
 
 class Grant(BaseModel):
-    """What one user let this server do, and the tokens for it."""
+    """The access that a user granted, and its tokens."""
 
     subject: str
     access_token: str = Field(repr=False)
@@ -136,7 +136,7 @@ class Store:
         self._rows: Rows = redis_rows(state) if shared else SqliteRows(policy, database)
 
     async def get(self, collection: str, name: str) -> Row | None:
-        """What is there, unless it has expired or was written under a secret that is gone."""
+        """Return a row, unless it has expired or its secret is gone."""
         key = _hash_name(name)
         try:
             row = await self._rows.get(key, collection=f"consent-{collection}")
@@ -175,7 +175,7 @@ class Store:
             raise _build_unavailable_error() from error
 
     async def take(self, collection: str, name: str) -> Row | None:
-        """What is there, out of the store: of two that take it at once, one gets it."""
+        """Remove and return a row; of two concurrent callers, one gets it."""
         row = await self.get(collection, name)
         return row if row is not None and await self.drop(collection, name) else None
 
@@ -190,7 +190,7 @@ class Store:
     async def count(
         self, collection: str, name: str, most: int, seconds: float
     ) -> bool:
-        """Whether this is one of at most so many within so many seconds, however many come at once."""
+        """Count an event; tell whether it is within the limit for a period, also under concurrency."""
         for number in range(most):
             if await self.add(collection, f"{name} {number}", seconds):
                 return True
@@ -198,7 +198,7 @@ class Store:
 
     @asynccontextmanager
     async def turn(self, name: str) -> AsyncIterator[None]:
-        """Let one at a time in, also of several processes; who died inside holds nobody up for long.
+        """Hold a lock, also across processes; the lock of a dead process expires soon.
 
         Raises:
             ToolError: The others took too long.

@@ -91,7 +91,7 @@ def user_file(policy: Policy, setting: Path | None) -> Path | None:
 
 
 def _find_shared_folder(path: Path) -> Path | None:
-    """A folder on the way to a file in which everybody can rename: all may write, and no sticky bit."""
+    """Return a parent folder in which any user can rename files: writable by all, without the sticky bit."""
     folders = {*path.absolute().parents, *Path(os.path.realpath(path)).parents}
     for folder in sorted(folders) if os.name == "posix" else ():
         # A volume of settings in a container is mounted read-only, whatever its mode says
@@ -172,7 +172,7 @@ def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
 
 
 def parse(path: Path, text: str) -> dict[str, Any]:
-    """What a metadata file says; StartError names the file and the place where its form is wrong."""
+    """Parse a metadata file; StartError names the file and the place of an error."""
     text = text.replace("\r\n", "\n")
     if unseen := HIDDEN.search(text.replace("\t", " ")):
         line = text.count("\n", 0, unseen.start()) + 1
@@ -207,7 +207,7 @@ def parse(path: Path, text: str) -> dict[str, Any]:
 def layers(
     policy: Policy, setting: Path | None
 ) -> Iterator[tuple[Path, dict[str, Any] | None]]:
-    """The packaged file, then the user's, and what each says (None: there is none), or StartError."""
+    """Load the packaged file, then the user's; the data of a missing file is None. Raises StartError."""
     packaged = packaged_file(policy)
     for path in filter(None, [packaged, user_file(policy, setting)]):
         text = read_text(path, trusted=path == packaged)
@@ -215,18 +215,18 @@ def layers(
 
 
 def all_names(policy: Policy) -> str:
-    """Where all names are listed."""
+    """Return the command that lists all names."""
     return f"`{policy.server_name} metadata export` lists them all"
 
 
 def suggest_fix(name: str, names: Iterable[str], otherwise: str) -> str:
-    """What to do about an unknown name, given the known ones."""
+    """Suggest a fix for an unknown name from the known names."""
     near = difflib.get_close_matches(name, names, 1, 0.5)
     return f"did you mean '{near[0]}'?" if near else otherwise
 
 
 def _describe_form_error(error: ValidationError) -> str:
-    """The first thing wrong with the form."""
+    """Describe the first error in the form of a file."""
     first = error.errors()[0]
     where = [format_value(str(part)) for part in first["loc"]]
     value = format_value(first["input"])
@@ -253,7 +253,7 @@ def _describe_form_error(error: ValidationError) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a metadata file.
+    """An error in a metadata file.
 
     Attributes:
         text: What is wrong.
@@ -309,7 +309,7 @@ def check(policy: Policy, path: Path, config: Mapping[str, Any], texts: Texts) -
 
 
 def merge_layers(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
-    """Two layers as one, field by field; the upper one wins."""
+    """Merge two layers field by field; the upper layer wins."""
     merged = {**lower, **upper}
     for key, value in upper.items():
         if isinstance(value, dict):
@@ -337,7 +337,7 @@ def _texts(item: Item) -> dict[str, Any]:
 
 
 def _changes(item: Item, override: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that differ from the code; an empty text is absent on the wire."""
+    """Return the fields that differ from the code; an empty text is absent on the wire."""
     text = override.get("description", item.description)
     if not isinstance(item, Tool):
         notes = [
@@ -382,7 +382,7 @@ class Overrides(Transform):
             self.texts[section][name] = _texts(item)
 
     def _replace_texts(self, item: Item) -> Item | None:
-        """An item with its texts replaced; None for a tool that a file takes off the wire."""
+        """Return an item with its texts replaced; None for a tool that a file disables."""
         section, name = _address(item)
         override = self.layered.get(section, {}).get(name)
         if override is None or name not in self.texts[section]:

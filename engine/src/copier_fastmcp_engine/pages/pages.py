@@ -75,11 +75,11 @@ class Pages:
             )
 
     def reaches(self, ctx: Context) -> bool:
-        """Whether a person can open a page: not one of a machine that they do not sit at."""
+        """Tell whether the user can open a page: never one of another machine."""
         return not is_local(ctx) or not is_remote_session()
 
     async def answer_for(self, key: str) -> dict[str, Any] | None:
-        """What was decided for a call: a yes once, a no until its time is over."""
+        """Return the decision for a call: an approval once, a refusal until it expires."""
         entry = self._unseal(await self._gate.get(f"said-{key}"))
         if entry is None:
             return None
@@ -133,7 +133,7 @@ class Pages:
         return {**about, "answer": "timed_out", "by": None}
 
     async def find_shown(self, link: str) -> Shown | None:
-        """What the page of a link says, while it is open."""
+        """Return the content of a link's page, while it is open."""
         row = await self._gate.get(f"link-{_hash_link(link)}")
         page = await self._open(str(row["key"])) if row else None
         if page is None or not secrets.compare_digest(str(page["link"]), link):
@@ -179,7 +179,7 @@ class Pages:
         return True
 
     async def _open(self, key: str) -> dict[str, Any] | None:
-        """The page of a call, while it waits for an answer."""
+        """Return the page of a call, while it is pending."""
         page = self._unseal(await self._gate.get(f"page-{key}"))
         return page if page and page["until"] > time.time() else None
 
@@ -230,7 +230,7 @@ class Pages:
         return content
 
     async def _has_refused_link(self, ctx: Context, page: Mapping[str, Any]) -> bool:
-        """Show the link through a client that can; whether the person refused to open it."""
+        """Show the link through a client that can; tell whether the user refused to open it."""
         if not await shows_links(ctx, self._gate):
             return False
         answer = elicitation.response_to(ctx, "confirmation")
@@ -251,7 +251,7 @@ class Pages:
         return isinstance(answer, ElicitResult) and answer.action == "decline"
 
     def _may_open_browser(self, ctx: Context) -> bool:
-        """Whether we may open a browser: only beside a person, and never a text browser."""
+        """Tell whether a browser may be opened: only next to a person, and never a text browser."""
         has_screen = sys.platform in ("win32", "darwin") or bool(
             _list_set_variables("DISPLAY", "WAYLAND_DISPLAY")
         )
@@ -282,12 +282,12 @@ class Pages:
 
 
 def is_local(ctx: Context) -> bool:
-    """Whether the client started this server, on its own machine."""
+    """Tell whether the client started this server, on its own machine."""
     return ctx.transport in (None, "stdio")
 
 
 def is_remote_session() -> bool:
-    """Whether nobody sits at this machine: over SSH, in a container, under CI."""
+    """Tell whether no user is at this machine: over SSH, in a container, under CI."""
     return bool(
         _list_set_variables(
             "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "CI", "container"

@@ -43,7 +43,7 @@ DONE = "You may close this window and return to the application."
 
 
 class Shown(NamedTuple):
-    """What a page says."""
+    """The content of a page."""
 
     server: str
     tool: str
@@ -55,10 +55,10 @@ class Shown(NamedTuple):
 
 
 class Pages(Protocol):
-    """Where pages are kept."""
+    """The store of pages."""
 
     async def find_shown(self, link: str) -> Shown | None:
-        """What the page of a link says, while it is open."""
+        """Return the content of a link's page, while it is open."""
 
     async def decide(
         self, link: str, approved: bool, values: dict[str, Any] | None = None
@@ -117,7 +117,7 @@ def routes(pages: Pages) -> list[Route]:
 
 
 def _is_own_host(request: Request, base: str) -> bool:
-    """Whether a browser reached the listener by its own name, and no other that leads here."""
+    """Tell whether a browser used the listener's own host name, not another name of this machine."""
     parts = urlsplit(base)
     return parts.hostname != "127.0.0.1" or request.headers.get("host") == parts.netloc
 
@@ -136,7 +136,7 @@ def _proof(browser: str, link: str) -> str:
 
 
 async def _read_form(request: Request) -> Mapping[str, str]:
-    """The fields of a form; none where it is too long to be ours."""
+    """Return the fields of a form; none where it is too long to be ours."""
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -147,7 +147,7 @@ async def _read_form(request: Request) -> Mapping[str, str]:
 
 
 def _render_form(page: Shown, link: str, proof: str) -> str:
-    """The body of the page that asks."""
+    """Return the body of the page with the question."""
 
     def rows(title: str, values: Sequence[tuple[str, str]]) -> str:
         listed = "".join(f"<dt>{escape(n)}</dt><dd>{escape(v)}</dd>" for n, v in values)

@@ -166,7 +166,7 @@ class Variants:
         names: list[str],
         versions: Collection[str],
     ) -> None:
-        """Take what the variants are made of.
+        """Prepare the variants of a case.
 
         Args:
             tool: The tool as it is served.

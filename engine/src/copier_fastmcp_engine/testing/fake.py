@@ -109,7 +109,7 @@ class Fake:
         self.sent: list[Sent] = []
 
     def learn(self, tool: str) -> None:
-        """Take over what tests/tools says of the API, first that of a tool, and forget what arranged a test."""
+        """Load the rules of tests/tools, first those of a tool, and forget the requests that arranged a test."""
         self.sent.clear()
         file_name = f"test_{tool}.py"
         paths = sorted(
@@ -125,7 +125,7 @@ class Fake:
                 self.rules.append((method, pattern, rule))
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
-        """Answer a request, and keep what it does."""
+        """Respond to a request, and record its effect."""
         path = request.url.raw_path.decode().partition("?")[0].strip("/")
         path = path.removeprefix(self.base).strip("/")
         rule = self._find_rule(request.method, path)
@@ -143,7 +143,7 @@ class Fake:
         return answer
 
     def _find_rule(self, method: str, path: str) -> Mapping[str, Any]:
-        """Return what tests/tools says of an operation; empty where it says nothing."""
+        """Return the rule of an operation; empty where there is none."""
         for rule_method, pattern, rule in self.rules:
             if rule_method == method and pattern.fullmatch(path):
                 return rule
@@ -156,7 +156,7 @@ class Fake:
         request: httpx2.Request,
         rule: Mapping[str, Any],
     ) -> httpx2.Response:
-        """What an operation does with each record that it names; the answer to the last."""
+        """Apply an operation to each record that it names; return the response of the last."""
         response = httpx2.Response(200, json=rule.get("adds", {}))
         for place in places:
             response = self.answer(effect, place, request, rule)
@@ -169,7 +169,7 @@ class Fake:
         request: httpx2.Request,
         rule: Mapping[str, Any],
     ) -> httpx2.Response:
-        """What an operation does with the records, and answers."""
+        """Apply an operation to the record at a path, and respond."""
         if not isinstance(effect, str):
             return effect(self, request)
         body = body_of(request)
@@ -246,7 +246,7 @@ class Fake:
     def find_records(
         self, effect: str, path: str, request: httpx2.Request, adds: Record
     ) -> httpx2.Response:
-        """A record, or a page of those below a path."""
+        """Return a record, or a page of those below a path."""
         is_get = request.method == "GET"
         is_lookup = request.method in ("GET", "HEAD")
         places = [path]
@@ -281,13 +281,13 @@ class Fake:
         return answer
 
     def list_children(self, path: str) -> list[str]:
-        """The records that stand directly below a path."""
+        """Return the paths directly below a path."""
         return [p for p in self.records if p.rpartition("/")[0] == path]
 
     def keep_record(
         self, path: str, record: Record | None, adds: Record, *, is_new: bool = False
     ) -> httpx2.Response:
-        """Keep a record, and answer with it."""
+        """Store a record, and respond with it."""
         if record is not None:
             name = unquote(path.rpartition("/")[2])
             identity = {"id": int(name) if name.isdecimal() else name}
@@ -324,7 +324,7 @@ def without_versions(record: Record) -> Record:
 
 
 def parse_arguments(request: httpx2.Request) -> Record:
-    """What a request says in its query and its body."""
+    """Return the fields of a request's query and body."""
     return {**request.url.params, **body_of(request)}
 
 
@@ -365,7 +365,7 @@ def _list_places(path: str, names: Collection[str], arguments: Record) -> list[s
 
 
 def list_parents(path: str) -> list[str]:
-    """The paths that a path begins with, the longest first."""
+    """Return the paths that a path begins with, the longest first."""
     ends = [
         match.start() for match in re.finditer("/|:[^/:]*$", path)
     ]  # as in notes/1:archive
@@ -373,7 +373,7 @@ def list_parents(path: str) -> list[str]:
 
 
 def etag(record: Record) -> str:
-    """The version of a record, in digits, since some APIs call it a number."""
+    """Return the version of a record, in digits, since some APIs use a number."""
     return str(zlib.crc32(json.dumps(record, sort_keys=True).encode()))
 
 
@@ -385,7 +385,7 @@ def bump(version: Any) -> Any:
 def find_conflict(
     old: Record | None, request: httpx2.Request
 ) -> tuple[int, str] | None:
-    """Why a write must not happen: its record is there, is not, or was changed since."""
+    """Return the status and message that refuse a write: a record exists, is missing, or was changed since."""
     expected = request.headers.get("If-Match", "*")
     if old is not None and request.headers.get("If-None-Match") == "*":
         return 412, "it is there already"
@@ -406,7 +406,7 @@ def build_response(status: int, record: Record, adds: Record) -> httpx2.Response
 
 
 def build_failure(status: int, message: str) -> httpx2.Response:
-    """Return a response that says what went wrong."""
+    """Return a response with an error message."""
     return httpx2.Response(status, json={"message": message})
 
 

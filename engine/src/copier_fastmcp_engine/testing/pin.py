@@ -31,7 +31,7 @@ LIBRARIES = ("fastmcp", "mcp", "pydantic")  # which render the schemas
 
 @dataclass(frozen=True)
 class Pins:
-    """What is pinned of a running server.
+    """The pins of a running server.
 
     Attributes:
         tools: Its tools with their declarations.
@@ -125,7 +125,7 @@ def _with_probe(
     probe: Path,
     methods: Collection[str],
 ) -> Tool:
-    """Return a tool with what its probe says of it.
+    """Return a tool with the facts of its probe.
 
     Args:
         wire: The tool as it is served.
@@ -153,7 +153,7 @@ def _is_content(tool: object) -> bool:
 
 
 def is_released(project: ProjectUnderTest) -> bool:
-    """Tell whether somebody calls a server: it was there before its policy, or git has a version tag of it."""
+    """Tell whether a server has users: it is older than its policy, or git has a version tag of it."""
     git = shutil.which("git")
     if project.is_existing or not git:
         return project.is_existing

@@ -23,7 +23,7 @@ VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong: which rule, where, what, how to mend it, and who asks for it."""
+    """A violation of a rule: the rule, the tool, the message, the fix, and the source of the rule."""
 
     rule: str
     tool: str
@@ -63,7 +63,7 @@ class Tool:
         return {name: _mapping(schema) for name, schema in schemas.items()}
 
     def exempt(self, hint: str) -> bool:
-        """Whether its file names an exception to a hint, with the reason."""
+        """Tell whether the declaration has an exception to a hint, with its reason."""
         exceptions = (self.declared or {}).get("exceptions", ())
         return any(e["hint"] == hint and e["why"].strip() for e in exceptions)
 
@@ -152,7 +152,7 @@ def _check_name(tool: Tool, tables: Tables) -> Violations:
 
 
 def _find_verbs(text: str, tables: Tables) -> dict[str, str]:
-    """The known verbs of a text, with what each says that a tool does."""
+    """Return the known verbs of a text, each with its behavior."""
     endings = ("", ""), ("s$", ""), ("es$", ""), ("ies$", "y")
     words = re.findall("[a-z]+", text.lower())
     verbs = {}
@@ -165,7 +165,7 @@ def _find_verbs(text: str, tables: Tables) -> dict[str, str]:
 
 
 def find_contradiction(text: str, name: str, tables: Tables, *, reads: bool) -> str:
-    """The verb that a text begins with, where it says the contrary of what its tool does; else nothing."""
+    """Return the first verb of a text where it contradicts the tool; else nothing."""
     sentence = re.split(r"[.\n]", text.strip())[0]
     verbs = _find_verbs(sentence, tables)
     first = ""
@@ -188,7 +188,7 @@ def _check_words(tool: Tool, tables: Tables) -> Violations:
 
 
 def _check_texts(tool: Tool, tables: Tables) -> Violations:
-    """What people and models read is there, unambiguous and visible."""
+    """Names, titles and descriptions are present, unambiguous and visible."""
     title, hinted = tool.wire.get("title"), tool.annotations.get("title")
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", tool.name):
         yield (
@@ -315,7 +315,7 @@ def _check_declaration(
 
 
 def is_free_schema(schema: object) -> bool:
-    """Whether a schema takes any object, without a word on what is in it."""
+    """Tell whether a schema accepts any object, without describing its fields."""
     whole = _mapping(schema)
     parts = [
         whole,
@@ -331,7 +331,7 @@ def is_free_schema(schema: object) -> bool:
 
 
 def find_waiver_mistake(waiver: Any, tables: Tables) -> str:
-    """What is wrong with a waiver, or nothing."""
+    """Return the error in a waiver, or nothing."""
     if _mapping(waiver).keys() != {"rule", "until", "why"}:
         return f"a waiver has rule, until and why, and {waiver!r} has not"
     rule, until, reason = (str(waiver[key]) for key in ("rule", "until", "why"))
@@ -363,7 +363,7 @@ CHECKS = (
 def examine(
     tools: Iterable[Tool], tables: Tables, profile: str = "policy"
 ) -> list[Finding]:
-    """Every finding on a server's tools.
+    """Return every finding on a server's tools.
 
     Args:
         tools: The tools as they are served, with their declarations where these are known.
@@ -387,7 +387,7 @@ def examine(
 
 
 def only_warns(fails: str, today: str, release: str) -> bool:
-    """Whether a rule that fails from a day or a version on only warns yet; in doubt it does not."""
+    """Tell whether a rule with a first failing day or version still only warns; in doubt it does not."""
     first, current = VERSION.match(fails), VERSION.match(release)
     if first and current:
         return [*map(int, current.groups())] < [*map(int, first.groups())]

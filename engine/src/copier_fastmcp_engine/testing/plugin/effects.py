@@ -62,7 +62,7 @@ class Effect:
 
 @dataclass
 class Watch:
-    """What was seen during a call.
+    """The effects observed during a call.
 
     Attributes:
         connections: The addresses to which connections were opened.

@@ -19,7 +19,7 @@ MANY = 21  # records: more than the small limits that tools keep (3, 5, 10, 20)
 
 @dataclass(frozen=True)
 class Population:
-    """How other records of the same kind are prepared, before and behind the author's own."""
+    """Functions that prepare other records of the same kind, before and after the author's own."""
 
     before: Prepare | None = None
     after: Prepare | None = None
@@ -27,7 +27,7 @@ class Population:
 
 @dataclass(frozen=True)
 class Crowd:
-    """How many other records are prepared.
+    """Functions that prepare many other records.
 
     Attributes:
         all: The whole population.

@@ -69,7 +69,7 @@ def calls_elicit(function: Callable[..., Any]) -> bool:
 
 
 class EarlyWrites:
-    """What a call has written at the time of its last question."""
+    """The writes of a call before its last question."""
 
     def __init__(self, probe: "Probe", backend: Backend, before: Any) -> None:
         """Take the data as it was before the call."""
@@ -501,7 +501,7 @@ class Probe:
         return Problem("probe-present", f"{place} {' and '.join(words)}", remedy)
 
     def find_unproven_claim(self, arguments: dict[str, Any]) -> Problem | None:
-        """Return what no case has shown, though the tool says so."""
+        """Return a declared behavior that no case has shown."""
         behavior = self.judge.behavior
         if behavior in KEEPS and not self.has_changed:
             text = f"it says {behavior}, but changed nothing that snapshot() shows"

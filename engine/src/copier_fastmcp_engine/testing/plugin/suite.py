@@ -129,7 +129,7 @@ class Suite:
 
     @cached_property
     def module_state(self) -> ModuleState:
-        """What the author's modules hold."""
+        """The state of the author's modules."""
         source = self.project.source
         policy = Path(
             str(importlib.import_module(self.project.policy_package).__file__)

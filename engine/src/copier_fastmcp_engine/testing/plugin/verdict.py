@@ -167,7 +167,7 @@ class Judge:
         return Problem("not-destructive-proven", text, remedy)
 
     def _losses(self, first: Step, repeat: Step) -> list[Change]:
-        """Return what a tool lost that says it loses nothing; a number that goes on by the same step only counts."""
+        """Return the losses of a tool that declares none; a number that changes by the same step is a counter."""
         steps = {change.place: change.step for change in first.changes}
         counted = set()
         for change in repeat.changes:
@@ -215,7 +215,7 @@ def _is_key(value: object, keys: Collection[str]) -> bool:
 
 
 class Named:
-    """What a call may change of existing records: what its arguments name."""
+    """The places of existing records that a call's arguments name, and so may change."""
 
     def __init__(
         self, behavior: str, variant: Variant, names: list[str], step: Step
