@@ -172,42 +172,62 @@ class Fake:
         """Apply an operation to the record at a path, and respond."""
         if not isinstance(effect, str):
             return effect(self, request)
-        body = body_of(request)
-        adds, old = rule.get("adds", {}), self.records.get(path)
-        higher = () if "names" in rule else list_parents(path)
-        above = next((p for p in higher if p in self.records), None)
-        place = path if old is not None else above
+        adds = rule.get("adds", {})
         if effect in ("finds", "reads"):
             return self.find_records(effect, path, request, adds)
-        if effect == "makes" and request.method == "PUT" and old is not None:
-            return build_failure(409, f"{path} is there already")
-        if effect in ("merges", "removes", "sets") and place is None:
-            has_children = effect == "removes" and any(
-                p.startswith(f"{path}/") for p in self.records
-            )
-            if not has_children:
-                return build_failure(404, f"there is no {path}")
-        if effect == "merges" and old is None:
-            return build_failure(404, f"there is no {path}")
-        if refusal := find_conflict(old or self.records.get(place or ""), request):
+        old = self.records.get(path)
+        place = path if old is not None else self._find_parent(path, rule)
+        if refusal := self._find_refusal(effect, path, place, request):
             return build_failure(*refusal)
         if effect == "removes":
             exact = old is not None or place is None or request.method == "DELETE"
             return self._remove(path, path if exact else str(place), adds)
         if effect == "sets" and place is not None:
-            if old is None or request.method == "DELETE":
-                field = path.removeprefix(place).strip("/") or "set"
-                change: Record = {field: request.method != "DELETE" and (body or True)}
-            else:
-                change = body or {"set": True}
+            change = self._build_change(path, place, request)
             return self.keep_record(place, self.records[place] | change, adds)
-        if effect == "merges":
-            return self.keep_record(path, (old or {}) | body, adds)
-        if effect == "replaces":
-            return self.keep_record(path, body, adds)
-        same = self._find_same(path, body)
-        if effect == "ensures" and (old is not None or same is not None):
-            return self.keep_record(path if old is not None else str(same), None, adds)
+        return self._write(effect, path, request, adds)
+
+    def _find_parent(self, path: str, rule: Mapping[str, Any]) -> str | None:
+        """Return the longest path of a record that a path begins with."""
+        if "names" in rule:
+            return None
+        return next((p for p in list_parents(path) if p in self.records), None)
+
+    def _find_refusal(
+        self, effect: str, path: str, place: str | None, request: httpx2.Request
+    ) -> tuple[int, str] | None:
+        """Return the status and message that refuse a write, or None."""
+        old = self.records.get(path)
+        if effect == "makes" and request.method == "PUT" and old is not None:
+            return 409, f"{path} is there already"
+        if effect in ("merges", "removes", "sets") and place is None:
+            has_children = any(p.startswith(f"{path}/") for p in self.records)
+            if effect != "removes" or not has_children:
+                return 404, f"there is no {path}"
+        if effect == "merges" and old is None:
+            return 404, f"there is no {path}"
+        return find_conflict(old or self.records.get(place or ""), request)
+
+    def _build_change(self, path: str, place: str, request: httpx2.Request) -> Record:
+        """Return the field that an operation on the record at `place`, or below it, sets."""
+        body = body_of(request)
+        if path == place and request.method != "DELETE":
+            return body or {"set": True}
+        field = path.removeprefix(place).strip("/") or "set"
+        return {field: request.method != "DELETE" and (body or True)}
+
+    def _write(
+        self, effect: str, path: str, request: httpx2.Request, adds: Record
+    ) -> httpx2.Response:
+        """Write a record at a path, or a new one below it; an operation that ensures a record may find it."""
+        body = body_of(request)
+        if effect in ("merges", "replaces"):
+            old = self.records.get(path, {}) if effect == "merges" else {}
+            return self.keep_record(path, old | body, adds)
+        if effect == "ensures":
+            same = path if path in self.records else self._find_same(path, body)
+            if same is not None:
+                return self.keep_record(same, None, adds)
         if request.method == "PUT" or (effect == "ensures" and not body):
             return self.keep_record(path, body, adds)
         key = body.get("id") or self._next_number(path)
