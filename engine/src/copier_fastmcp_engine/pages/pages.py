@@ -76,7 +76,7 @@ class Pages:
 
     def reaches(self, ctx: Context) -> bool:
         """Tell whether the user can open a page: never one of another machine."""
-        return not is_local(ctx) or not is_remote_session()
+        return not is_local(ctx) or not elsewhere()
 
     async def answer_for(self, key: str) -> dict[str, Any] | None:
         """Return the decision for a call: an approval once, a refusal until it expires."""
@@ -286,7 +286,7 @@ def is_local(ctx: Context) -> bool:
     return ctx.transport in (None, "stdio")
 
 
-def is_remote_session() -> bool:
+def elsewhere() -> bool:
     """Tell whether no user is at this machine: over SSH, in a container, under CI."""
     return bool(
         _list_set_variables(
