@@ -63,7 +63,7 @@ class Effect:
 
 @dataclass
 class Watch:
-    """What was seen during a call.
+    """The effects observed during a call.
 
     Attributes:
         connections: The addresses to which connections were opened.
@@ -136,8 +136,8 @@ def _on_connection(watch: Watch, event: str, arguments: tuple[Any, ...]) -> None
 
 def _on_open(watch: Watch, _event: str, arguments: tuple[Any, ...]) -> None:
     path, mode, flags = arguments
-    writes = any(letter in mode for letter in "wax+") if mode else flags & WRITING
-    if writes:
+    is_write = any(letter in mode for letter in "wax+") if mode else flags & WRITING
+    if is_write:
         watch.add_file(path, WRITTEN)
 
 
