@@ -294,7 +294,7 @@ def test_what_is_left_to_do_is_a_table_of_phases(
     assert rows[2][3] == "1: `delete_note`"
     for row in rows:
         assert row[4].startswith("clients "), "a reason for the order"
-    assert "About 1.5 h in all" in text
+    assert "About 2 h in all" in text, "105 minutes, in half hours rounded up"
     (folder / "docs/adoption.md").unlink()
     commit(folder)
     assert main(words[:4]) == 0
