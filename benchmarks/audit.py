@@ -17,7 +17,7 @@ def share(hits: int, total: int) -> str:
     return f"{hits} of {total} ({hits / total:.1%})" if total else "none"
 
 
-def measured(turns: int) -> Iterator[figures.Answer]:
+def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     """A table of hints, and the CPU that many tools take."""
     result = measure("blind")
     rows = [["hint", "faults found", "findings right"]]
@@ -40,4 +40,4 @@ def measured(turns: int) -> Iterator[figures.Answer]:
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=3)
+    figures.run(run_benchmark, turns=3)

@@ -44,7 +44,7 @@ def run(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def made(name: str, template: Path, folder: Path) -> Path:
+def make_project(name: str, template: Path, folder: Path) -> Path:
     """A project of one of the two, installed, from nothing, as its README says."""
     project = folder / "notes"
     if name == OURS:
@@ -75,7 +75,7 @@ def made(name: str, template: Path, folder: Path) -> Path:
     return project
 
 
-def listed(name: str, project: Path) -> list[dict[str, Any]]:
+def list_tools(name: str, project: Path) -> list[dict[str, Any]]:
     """The tools that the started server answers."""
     words = ["notes-mcp", "run"] if name == OURS else ["notes"]
     settings = {
@@ -124,16 +124,16 @@ def first_answer(
         process.wait()
 
 
-def from_nothing(name: str, template: Path, folder: Path) -> float:
+def time_from_nothing(name: str, template: Path, folder: Path) -> float:
     """The seconds from an empty folder to the first tools/list; what was made stays for the next turn."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     started = time.perf_counter()
-    listed(name, made(name, template, folder))
+    list_tools(name, make_project(name, template, folder))
     return time.perf_counter() - started
 
 
-def on_the_wire(tools: list[dict[str, Any]]) -> list[str]:
+def count_on_the_wire(tools: list[dict[str, Any]]) -> list[str]:
     """How many of the tools, or of their parameters, have each thing."""
     params = [
         param
@@ -163,14 +163,14 @@ def passes(project: Path) -> bool:
     return done.returncode == 0
 
 
-def suite(project: Path) -> float:
+def time_suite(project: Path) -> float:
     """The seconds of a project's own suite, which passes."""
     started = time.perf_counter()
     assert passes(project), project
     return time.perf_counter() - started
 
 
-def notices(name: str, project: Path, mistake: str) -> bool:
+def notices_mistake(name: str, project: Path, mistake: str) -> bool:
     """Whether the suite fails when the mistake is made."""
     our_edit, their_edit = MISTAKES[mistake]
     if name == OURS:
@@ -193,19 +193,20 @@ def notices(name: str, project: Path, mistake: str) -> bool:
         path.unlink() if before is None else path.write_text(before)
 
 
-def measured(turns: int) -> Iterator[figures.Answer]:
+def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     """The figures, then the tables."""
     with tempfile.TemporaryDirectory() as place:
         template = clone_template(Path(place, "template"))
         folders = {name: Path(place, name.split()[0]) for name in (OURS, THEIRS)}
         ways = [
-            partial(from_nothing, name, template, folders[name]) for name in folders
+            partial(time_from_nothing, name, template, folders[name])
+            for name in folders
         ]
-        ours, floor = figures.in_turns(turns, *ways)
+        own_seconds, floor = figures.in_turns(turns, *ways)
         yield figures.Figure(
             what="nothing to the first tools/list",
             unit="s",
-            ours=ours,
+            ours=own_seconds,
             floor=floor,
             beside=THEIRS,
             ratio_at_most=1.2,
@@ -213,11 +214,15 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         projects = {name: folder / "notes" for name, folder in folders.items()}
         pinned = run(UV, "run", "--quiet", "tests/policy/pin.py", folder=projects[OURS])
         assert pinned.returncode == 0, pinned.stderr
-        ours, floor = figures.in_turns(
-            2, *(partial(suite, each) for each in projects.values())
+        own_seconds, floor = figures.in_turns(
+            2, *(partial(time_suite, checkout) for checkout in projects.values())
         )
         yield figures.Figure(
-            what="the emitted suite", unit="s", ours=ours, floor=floor, beside=THEIRS
+            what="the emitted suite",
+            unit="s",
+            ours=own_seconds,
+            floor=floor,
+            beside=THEIRS,
         )
         rows = [["on the wire", *projects]]
         names = [
@@ -227,20 +232,24 @@ def measured(turns: int) -> Iterator[figures.Answer]:
             "closed input schemas",
         ]
         wires = [
-            on_the_wire(listed(name, project)) for name, project in projects.items()
+            count_on_the_wire(list_tools(name, project))
+            for name, project in projects.items()
         ]
         rows += [list(row) for row in zip(names, *wires, strict=True)]
         yield figures.Table(rows)
         rows, noticed = [["mistake", *projects]], dict.fromkeys(projects, 0)
         for mistake in MISTAKES:
-            seen = {
-                name: notices(name, project, mistake)
+            is_noticed = {
+                name: notices_mistake(name, project, mistake)
                 for name, project in projects.items()
             }
             rows.append(
-                [mistake, *("noticed" if seen[name] else "missed" for name in projects)]
+                [
+                    mistake,
+                    *("noticed" if is_noticed[name] else "missed" for name in projects),
+                ]
             )
-            noticed = {name: noticed[name] + seen[name] for name in projects}
+            noticed = {name: noticed[name] + is_noticed[name] for name in projects}
         rows.append(
             ["all", *(f"{count}/{len(MISTAKES)}" for count in noticed.values())]
         )
@@ -248,4 +257,4 @@ def measured(turns: int) -> Iterator[figures.Answer]:
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=5)
+    figures.run(run_benchmark, turns=5)

@@ -78,7 +78,7 @@ class Door:
     command: list[str]
     written: str
     suite: list[str] | None = None
-    own: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
     folder: Path = Path()
 
 
@@ -107,7 +107,7 @@ def api() -> Iterator[str]:
     server.shutdown()
 
 
-def ours(template: Path, *words: str | Path) -> Callable[[Path], None]:
+def make_project(template: Path, *words: str | Path) -> Callable[[Path], None]:
     """`copier-fastmcp new` in a folder, with installing and pinning."""
 
     def make(folder: Path) -> None:
@@ -162,9 +162,11 @@ def doors(template: Path, document: Path, address: str) -> list[Door]:
     serve = [UV, "run", "--quiet"]
     alone = [*serve, "--no-project", "--with", "fastmcp>=4.1,<5", "python", "server.py"]
     mine, script = {"NOTES_MCP_DATABASE": ":memory:"}, str(len(SCRIPT.splitlines()))
-    github = ours(template, "--from", document, *chosen, "--server-name", "github-mcp")
+    github = make_project(
+        template, "--from", document, *chosen, "--server-name", "github-mcp"
+    )
     return [
-        Door("copier-fastmcp", ours(template, "--tools", tools, "--domain", "notes"),
+        Door("copier-fastmcp", make_project(template, "--tools", tools, "--domain", "notes"),
              [*serve, "notes-mcp", "run"], "0", suite, mine),
         Door("create-mcp 0.2.0", create_mcp, [*serve, "notes"], "0", suite,
              {"MCP_DATABASE_PATH": "x.db"}),
@@ -174,18 +176,18 @@ def doors(template: Path, document: Path, address: str) -> list[Door]:
     ]  # fmt: skip
 
 
-def opened(door: Door, place: Path) -> float:
+def time_opening(door: Door, place: Path) -> float:
     """The seconds from nothing to the first tools/list; what was made stays."""
     door.folder = place / re.sub(r"\W+", "-", door.name) / "notes"
     shutil.rmtree(door.folder.parent, ignore_errors=True)
     door.folder.parent.mkdir()
     began = time.perf_counter()
     door.make(door.folder)
-    first_answer(door.command, door.folder, door.own)
+    first_answer(door.command, door.folder, door.environment)
     return time.perf_counter() - began
 
 
-async def gated(door: Door, mode: str) -> str:
+async def decline_deletion(door: Door, mode: str) -> str:
     """What becomes of a deletion when the person says no."""
     confirmations: list[str] = []
 
@@ -196,7 +198,7 @@ async def gated(door: Door, mode: str) -> str:
     transport = StdioTransport(
         door.command[0],
         door.command[1:],
-        env=environ() | door.own,
+        env=environ() | door.environment,
         cwd=str(door.folder),
         keep_alive=False,
         log_file=door.folder / "client.log",
@@ -224,15 +226,15 @@ async def gated(door: Door, mode: str) -> str:
     return f"{'asked' if confirmations else 'not asked'}, {'deleted' if deleted else 'kept'}"
 
 
-def said_no(door: Door, mode: str) -> str:
+def describe_decline(door: Door, mode: str) -> str:
     """The same, also of a server that does not speak the era."""
     try:
-        return asyncio.run(gated(door, mode))
+        return asyncio.run(decline_deletion(door, mode))
     except MCPError as error:
         return f"not spoken ({error})"
 
 
-def tested(door: Door) -> tuple[str, str]:
+def run_suite(door: Door) -> tuple[str, str]:
     """How many tests come along and pass, and the seconds that they take."""
     if door.suite is None:
         return "none", ""
@@ -252,19 +254,19 @@ def tested(door: Door) -> tuple[str, str]:
     return f"{passed} pass" if done.returncode == 0 else "fails", took
 
 
-def row_of(door: Door, seconds: float) -> list[str]:
+def build_column(door: Door, seconds: float) -> list[str]:
     """A column of the table."""
-    tools = first_answer(door.command, door.folder, door.own)
+    tools = first_answer(door.command, door.folder, door.environment)
     size = len(
         json.dumps({"tools": tools}, ensure_ascii=False, separators=(",", ":")).encode()
     )
     hinted = sum((tool.get("annotations") or {}).keys() >= HINTS for tool in tools)
-    eras = [said_no(door, mode) for mode in ERAS.values()]
+    eras = [describe_decline(door, mode) for mode in ERAS.values()]
     cells = [door.written, f"{seconds:.1f}", str(len(tools)), f"{size:,}"]
-    return [*cells, f"{hinted}/{len(tools)}", *eras, *tested(door)]
+    return [*cells, f"{hinted}/{len(tools)}", *eras, *run_suite(door)]
 
 
-def measured(turns: int) -> Iterator[figures.Answer]:
+def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     """One table, a column for each way."""
     heads = ["", "lines of code to write", "seconds to the first tools/list", "tools"]
     heads += ["bytes of tools/list", "all four hints"]
@@ -280,14 +282,14 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         (document,) = (place / "github").rglob("api.github.com.json")
         ways = doors(template, document, address)
         taken = figures.in_turns(
-            turns, *(lambda door=door: opened(door, place) for door in ways)
+            turns, *(lambda door=door: time_opening(door, place) for door in ways)
         )
         columns = [
-            [door.name, *row_of(door, spent)]
+            [door.name, *build_column(door, spent)]
             for door, spent in zip(ways, taken, strict=True)
         ]
         yield figures.Table([list(row) for row in zip(heads, *columns, strict=True)])
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=3)
+    figures.run(run_benchmark, turns=3)

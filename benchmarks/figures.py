@@ -67,12 +67,12 @@ class Figure:
     def cells(self) -> list[str]:
         """What a row of a table shows."""
         digits = DIGITS[self.unit]
-        ours, floor = (
+        figure, floor = (
             f"{value:.{digits}f} {self.unit}" for value in (self.ours, self.floor)
         )
         return [
             self.what,
-            ours,
+            figure,
             f"{floor} ({self.beside})",
             f"{self.ratio:.2f}",
             self.aim,
@@ -107,7 +107,7 @@ def in_turns(turns: int, *things: Callable[[], float]) -> list[float]:
             seconds = things[which]()
             if turn:
                 taken[which].append(seconds)
-    return [statistics.median(each) for each in taken]
+    return [statistics.median(times) for times in taken]
 
 
 def markdown(rows: Iterable[Sequence[str]]) -> str:
@@ -211,13 +211,13 @@ def answers_of(lines: str) -> Iterator[Answer]:
         yield Table(rows["rows"]) if "rows" in rows else Figure(**rows)
 
 
-def run(measured: Callable[[int], Iterable[Answer]], turns: int) -> None:
+def run(benchmark: Callable[[int], Iterable[Answer]], turns: int) -> None:
     """The command line of a benchmark: [--json] [--short] [TURNS].
 
     `--short` takes a tenth of the turns, to see that it runs.
 
     Args:
-        measured: Measures, with the number of turns, and yields each answer when it has it.
+        benchmark: Measures, with the number of turns, and yields each answer when it has it.
         turns: How many turns where none are given.
     """
     # Where it is set, Python compiles every module at every start, ours and the floor's: few computers do.
@@ -226,7 +226,7 @@ def run(measured: Callable[[int], Iterable[Answer]], turns: int) -> None:
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     if "--short" in sys.argv:
         turns = max(1, turns // 10)
-    for answer in measured(int(words[0]) if words else turns):
+    for answer in benchmark(int(words[0]) if words else turns):
         if "--json" in sys.argv:
             print(json.dumps(dataclasses.asdict(answer)), flush=True)
             continue

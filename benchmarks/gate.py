@@ -77,8 +77,8 @@ def servers() -> dict[str, FastMCP]:
     }
     project: dict[str, FastMCP] = {}
     for name, tool in tools.items():
-        ours = create_server(Settings(database=":memory:", state="memory"))
-        project[name] = FastMCP("plain") if name == "plain" else ours
+        server = create_server(Settings(database=":memory:", state="memory"))
+        project[name] = FastMCP("plain") if name == "plain" else server
         project[name].add_tool(tool)
         project[name].add_middleware(Watch())
     return project
@@ -100,7 +100,7 @@ async def medians(era: str, calls: int) -> dict[str, float]:
     return {name: statistics.median(times) for name, times in taken.items()}
 
 
-def measured(calls: int) -> Iterator[figures.Answer]:
+def run_benchmark(calls: int) -> Iterator[figures.Answer]:
     """Two figures for each era."""
     logging.disable()
     with tempfile.TemporaryDirectory() as work:
@@ -109,7 +109,7 @@ def measured(calls: int) -> Iterator[figures.Answer]:
         sys.path[:0] = [str(project / "src"), str(ENGINE)]
         for era in ERAS:
             values = asyncio.run(medians(era, calls))
-            for what, floor, beside in (
+            for what, floor, floor_name in (
                 ("gated", "declared", "declared, without the gate"),
                 ("declared", "plain", "FastMCP's own tool"),
             ):
@@ -118,9 +118,9 @@ def measured(calls: int) -> Iterator[figures.Answer]:
                     unit="ms",
                     ours=values[what],
                     floor=values[floor],
-                    beside=beside,
+                    beside=floor_name,
                 )
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=2000)
+    figures.run(run_benchmark, turns=2000)

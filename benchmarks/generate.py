@@ -52,16 +52,16 @@ def copy(template: Path, tools: str) -> float:
         return time.perf_counter() - started
 
 
-def measured(turns: int) -> Iterator[figures.Answer]:
+def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     """A figure for each number of tools."""
     with tempfile.TemporaryDirectory() as work:
-        ours = clone_template(Path(work, "ours"))
-        floor = constant(ours, Path(work, "constant"))
+        template = clone_template(Path(work, "ours"))
+        floor = constant(template, Path(work, "constant"))
         for count in COUNTS:
             tools = ", ".join(f"get_thing{n}" for n in range(count))
             seconds = figures.in_turns(
                 turns if count < 1000 else max(1, turns // 3),
-                partial(copy, ours, tools),
+                partial(copy, template, tools),
                 partial(copy, floor, tools),
             )
             yield figures.Figure(
@@ -75,4 +75,4 @@ def measured(turns: int) -> Iterator[figures.Answer]:
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=9)
+    figures.run(run_benchmark, turns=9)

@@ -46,7 +46,7 @@ class Served:
         default_factory=dict
     )  # milliseconds of each call, by its kind
     errors: list[str] = dataclasses.field(default_factory=list)
-    kept: set[str] = dataclasses.field(
+    remaining: set[str] = dataclasses.field(
         default_factory=set
     )  # created, and not deleted since
     deleted: set[str] = dataclasses.field(default_factory=set)
@@ -77,7 +77,7 @@ class Served:
         """Writes that were answered and are not in the database, or that are there unanswered."""
         with contextlib.closing(sqlite3.connect(self.folder / "notes.db")) as db:
             present = {str(row[0]) for row in db.execute("SELECT id FROM records")}
-        return sorted(present ^ self.kept)
+        return sorted(present ^ self.remaining)
 
     def unrecorded(self) -> int:
         """How many answered writes have no line in the audit trail."""
@@ -88,7 +88,7 @@ class Served:
             for line in file.read_text(encoding="utf-8").splitlines()
         ]
         applied = [line for line in lines if json.loads(line)["outcome"] == "applied"]
-        return len(self.kept) + 2 * len(self.deleted) - len(applied)
+        return len(self.remaining) + 2 * len(self.deleted) - len(applied)
 
 
 @contextlib.contextmanager
@@ -185,7 +185,7 @@ class Client:
         return b"".join(parts).decode()
 
 
-async def one(server: Served, until: float) -> None:
+async def run_client(server: Served, until: float) -> None:
     """A client: create, read, delete, again and again, once at least; what is begun is ended."""
     try:
         async with Client(server) as client:
@@ -193,9 +193,9 @@ async def one(server: Served, until: float) -> None:
                 fields = {"title": "A note", "content": "What it says"}
                 note = await client.call("create_note", "create_note", fields)
                 name = str(note["id"])
-                if name in server.kept or name in server.deleted:
+                if name in server.remaining or name in server.deleted:
                     raise RuntimeError(f"{name} was made twice")
-                server.kept.add(name)
+                server.remaining.add(name)
                 await client.call("get_note", "get_note", {"note_id": int(name)})
                 steps = ["preview", "apply"] if server.gated else ["apply"]
                 for step in steps:
@@ -210,7 +210,7 @@ async def one(server: Served, until: float) -> None:
                         step, step
                     ):
                         raise RuntimeError(str(came))
-                server.kept.discard(name)
+                server.remaining.discard(name)
                 server.deleted.add(name)
                 if time.monotonic() > until:
                     break
@@ -227,7 +227,7 @@ async def one(server: Served, until: float) -> None:
 async def flood(server: Served, clients: int, seconds: float) -> None:
     """So many clients at once, for so long."""
     until = time.monotonic() + seconds
-    await asyncio.gather(*(one(server, until) for _ in range(clients)))
+    await asyncio.gather(*(run_client(server, until) for _ in range(clients)))
 
 
 def quantile(times: list[float], part: float) -> float:
@@ -235,7 +235,7 @@ def quantile(times: list[float], part: float) -> float:
     return statistics.quantiles(times, n=1000)[round(part * 1000) - 1]
 
 
-def measured(
+def run_benchmark(
     slices: int, clients: int = CLIENTS, seconds: float = SECONDS
 ) -> Iterator[figures.Answer]:
     """The times of each kind of call, then what was lost and what memory was held."""
@@ -305,4 +305,4 @@ def measured(
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=6)
+    figures.run(run_benchmark, turns=6)

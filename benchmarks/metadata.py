@@ -68,7 +68,7 @@ def overrides(path: Path, count: int) -> Path:
     return path
 
 
-def overridden(mcp: FastMCP, path: Path) -> float:
+def time_override(mcp: FastMCP, path: Path) -> float:
     """Lay a file over a server; the milliseconds that it took."""
     from notes_mcp.policy import POLICY
 
@@ -79,12 +79,12 @@ def overridden(mcp: FastMCP, path: Path) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def laid_over(count: int, path: Path) -> float:
+def time_override_of_server(count: int, path: Path) -> float:
     """The milliseconds of laying a file over a new server."""
-    return overridden(server(count), path)
+    return time_override(server(count), path)
 
 
-async def asked(client: Client[Any]) -> tuple[float, float]:
+async def time_calls(client: Client[Any]) -> tuple[float, float]:
     """Milliseconds of one tools/list and one tools/call."""
     started = time.perf_counter()
     await client.list_tools()
@@ -95,23 +95,25 @@ async def asked(client: Client[Any]) -> tuple[float, float]:
     return listed * 1000, (time.perf_counter() - started) * 1000 / CALLS
 
 
-async def both(count: int, turns: int, path: Path) -> tuple[list[float], list[float]]:
+async def compare_medians(
+    count: int, turns: int, path: Path
+) -> tuple[list[float], list[float]]:
     """The medians of list and call, with overrides and without."""
     with_texts, without = server(count), server(count)
-    overridden(with_texts, path)
+    time_override(with_texts, path)
     taken: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
-    async with Client(with_texts) as ours, Client(without) as floor:
-        assert (await ours.list_tools())[0].description == "Say it 0"
+    async with Client(with_texts) as client, Client(without) as floor_client:
+        assert (await client.list_tools())[0].description == "Say it 0"
         for _ in range(turns):
-            taken[0].append(await asked(ours))
-            taken[1].append(await asked(floor))
+            taken[0].append(await time_calls(client))
+            taken[1].append(await time_calls(floor_client))
     first, second = (
         [statistics.median(kind) for kind in zip(*runs, strict=True)] for runs in taken
     )
     return first, second
 
 
-def measured(turns: int) -> Iterator[figures.Answer]:
+def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     """Figures for 100 and 1,000 tools."""
     with tempfile.TemporaryDirectory() as work:
         rendered = render(clone_template(Path(work, "template")), Path(work, "project"))
@@ -119,20 +121,20 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         sys.path[:0] = [str(project / "src"), str(ENGINE)]
         for count in (100, 1000):
             path = overrides(Path(work, f"{count}.yaml"), count)
-            ours, floor = asyncio.run(both(count, turns, path))
+            medians, floor = asyncio.run(compare_medians(count, turns, path))
             for kind, what in enumerate(("tools/list", "tools/call")):
                 yield figures.Figure(
                     what=f"{what}, {count:,} tools",
                     unit="ms",
-                    ours=ours[kind],
+                    ours=medians[kind],
                     floor=floor[kind],
                     beside="without overrides",
                     ratio_at_most=1.1,
                 )
             laid, none = figures.in_turns(
                 5,
-                partial(laid_over, count, path),
-                partial(laid_over, count, Path("none")),
+                partial(time_override_of_server, count, path),
+                partial(time_override_of_server, count, Path("none")),
             )
             yield figures.Figure(
                 what=f"reading and laying over {count:,}",
@@ -145,4 +147,4 @@ def measured(turns: int) -> Iterator[figures.Answer]:
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=35)
+    figures.run(run_benchmark, turns=35)

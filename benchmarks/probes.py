@@ -13,7 +13,7 @@ from mutants.servers import SERVERS, load_rows, run_suite, write_project
 from benchmarks import figures
 
 
-def measured(turns: int) -> Iterator[figures.Answer]:
+def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     """A table of the servers; it is the same whatever the machine."""
     table = [["server", "lying tools found", "correct tools called wrong"]]
     sums = [0, 0, 0, 0]
@@ -47,4 +47,4 @@ def line(name: str, counts: list[int]) -> list[str]:
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=1)
+    figures.run(run_benchmark, turns=1)

@@ -67,7 +67,9 @@ def by_hand(project: Path) -> Path:
 Work = Callable[[Client[Any]], Awaitable[object]]
 
 
-async def timed(clients: Sequence[Client[Any]], work: Work, times: int) -> list[float]:
+async def time_work(
+    clients: Sequence[Client[Any]], work: Work, times: int
+) -> list[float]:
     """The median milliseconds of the same work of several clients, one after the other at each time."""
     taken: list[list[float]] = [[] for _ in clients]
     for _ in range(times):
@@ -79,7 +81,7 @@ async def timed(clients: Sequence[Client[Any]], work: Work, times: int) -> list[
 
 
 @contextlib.asynccontextmanager
-async def started(
+async def start_client(
     words: list[str], environ: dict[str, str]
 ) -> AsyncIterator[Client[Any]]:
     """A client of a server that is started with these words."""
@@ -89,31 +91,31 @@ async def started(
             yield client
 
 
-def first(words: list[str], environ: dict[str, str]) -> float:
+def time_first_list(words: list[str], environ: dict[str, str]) -> float:
     """Milliseconds from the start to the first tools/list."""
 
-    async def listed() -> float:
+    async def time_list() -> float:
         began = time.perf_counter()
-        async with started(words, environ) as client:
+        async with start_client(words, environ) as client:
             await client.list_tools()
             return (time.perf_counter() - began) * 1000
 
-    return asyncio.run(listed())
+    return asyncio.run(time_list())
 
 
-async def answers(
+async def compare_servers(
     kinds: Sequence[list[str]], environ: dict[str, str], work: Work, times: int
 ) -> list[float]:
     """The median milliseconds of what servers of several kinds answer; all of them run, and are asked in turns."""
     async with contextlib.AsyncExitStack() as stack:
         clients = [
-            await stack.enter_async_context(started(answer, environ))
+            await stack.enter_async_context(start_client(answer, environ))
             for answer in kinds
         ]
-        return await timed(clients, work, times)
+        return await time_work(clients, work, times)
 
 
-def seconds(words: list[str], environ: dict[str, str]) -> float:
+def time_python(words: list[str], environ: dict[str, str]) -> float:
     """The seconds of a Python that succeeds."""
     started = time.perf_counter()
     subprocess.run(
@@ -122,7 +124,7 @@ def seconds(words: list[str], environ: dict[str, str]) -> float:
     return time.perf_counter() - started
 
 
-def measured(turns: int) -> Iterator[figures.Answer]:
+def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     """A figure each for start, list, call and help."""
     with tempfile.TemporaryDirectory() as place:
         template = clone_template(Path(place, "template"))
@@ -134,7 +136,7 @@ def measured(turns: int) -> Iterator[figures.Answer]:
         command = ["-c", "from notes_mcp.cli import main; main()"]
         their_seconds = [str(by_hand(project))]
         kinds = [[*command, "run"], their_seconds]
-        starts = [partial(first, words, environ) for words in kinds]
+        starts = [partial(time_first_list, words, environ) for words in kinds]
         figures.in_turns(1, *starts)  # which compiles the bytecode
         aims = [
             ("start to the first tools/list", 1.05, figures.in_turns(turns, *starts))
@@ -144,12 +146,12 @@ def measured(turns: int) -> Iterator[figures.Answer]:
             ("tools/call", 1.1, lambda client: client.call_tool("search_notes", {})),
         ]
         for what, aim, work in calls:
-            rows = asyncio.run(answers(kinds, environ, work, CALLS * turns))
+            rows = asyncio.run(compare_servers(kinds, environ, work, CALLS * turns))
             aims.append((what, aim, rows))
         names = ", ".join(["search_notes", *(f"get_note{n}" for n in range(MANY - 1))])
         many = render(template, Path(place, "many"), {"tools": names})
         listed = asyncio.run(
-            answers(
+            compare_servers(
                 [[*command, "run"], [str(by_hand(many))]],
                 environ | {"PYTHONPATH": str(many / "src")},
                 lambda client: client.list_tools(),
@@ -157,26 +159,26 @@ def measured(turns: int) -> Iterator[figures.Answer]:
             )
         )
         aims.append((f"tools/list of {MANY:,} tools", 1.0, listed))
-        for what, aim, (ours, floor) in aims:
+        for what, aim, (own_seconds, floor) in aims:
             yield figures.Figure(
                 what=what,
                 unit="ms",
-                ours=ours,
+                ours=own_seconds,
                 floor=floor,
                 beside="by hand",
                 ratio_at_most=aim,
             )
         makers = ["-c", "from copier_fastmcp.cli import main; main()"]
         for name, words in (("notes-mcp", command), ("copier-fastmcp", makers)):
-            ours, floor = figures.in_turns(
+            own_seconds, floor = figures.in_turns(
                 turns * 2,
-                partial(seconds, [*words, "--help"], environ),
-                partial(seconds, ["-c", EMPTY_APP], environ),
+                partial(time_python, [*words, "--help"], environ),
+                partial(time_python, ["-c", EMPTY_APP], environ),
             )
             yield figures.Figure(
                 what=f"{name} --help",
                 unit="s",
-                ours=ours,
+                ours=own_seconds,
                 floor=floor,
                 beside="a command line without commands",
                 ratio_at_most=HELP_RATIOS[name],
@@ -184,4 +186,4 @@ def measured(turns: int) -> Iterator[figures.Answer]:
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=9)
+    figures.run(run_benchmark, turns=9)

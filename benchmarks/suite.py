@@ -39,7 +39,7 @@ def cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def seconds(folder: Path, *words: str) -> float:
+def time_python(folder: Path, *words: str) -> float:
     """The CPU time of a Python that succeeds, with no more of pytest's plugins than the project has."""
     before = cpu()
     settings = {
@@ -58,7 +58,7 @@ def seconds(folder: Path, *words: str) -> float:
     return cpu() - before
 
 
-def measured(turns: int) -> Iterator[figures.Answer]:
+def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     """Figures for each number of tools, and what one more tool costs."""
     with tempfile.TemporaryDirectory() as work:
         template = clone_template(Path(work, "template"))
@@ -73,13 +73,15 @@ def measured(turns: int) -> Iterator[figures.Answer]:
             ]
             project = render(template, Path(work, f"{count}"), {"tools": tools})
             pin(project)
-            *ours, floor = figures.in_turns(
+            *own_seconds, floor = figures.in_turns(
                 turns,
-                partial(seconds, project, *SUITE),
-                partial(seconds, project, *SUITE, *PROOFS),
-                partial(seconds, project, "-c", "from fastmcp import Client, FastMCP"),
+                partial(time_python, project, *SUITE),
+                partial(time_python, project, *SUITE, *PROOFS),
+                partial(
+                    time_python, project, "-c", "from fastmcp import Client, FastMCP"
+                ),
             )
-            for name, taken in zip(series, ours, strict=True):
+            for name, taken in zip(series, own_seconds, strict=True):
                 series[name].append(taken)
                 yield figures.Figure(
                     what=f"{name}, {count} tools",
@@ -97,4 +99,4 @@ def measured(turns: int) -> Iterator[figures.Answer]:
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=3)
+    figures.run(run_benchmark, turns=3)

@@ -50,7 +50,7 @@ def update(project: Path, start: str) -> float:
     return seconds
 
 
-def measured(turns: int) -> Iterator[figures.Answer]:
+def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     """A figure for each number of tools."""
     with tempfile.TemporaryDirectory() as place:
         template = clone_template(Path(place, "template"), tag="v1.0.0")
@@ -82,4 +82,4 @@ def measured(turns: int) -> Iterator[figures.Answer]:
 
 
 if __name__ == "__main__":
-    figures.run(measured, turns=3)
+    figures.run(run_benchmark, turns=3)

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from strategies_values import Answers
-from tables import behavior
+from tables import behavior, policy_of
 
 Spec = dict[str, Any]
 
@@ -90,14 +90,24 @@ def written(source: str) -> Spec:
     }
 
 
-def check_tool_file(source: str, tool: Spec) -> None:
+def expected_open_world(tool: Spec, answers: Answers) -> bool:
+    """What a tool says of an open world: a local store has none, where all hints are explicit."""
+    local = (
+        answers.get("backend") == "sqlite" and policy_of(answers)["hints"] == "explicit"
+    )
+    exceptions = (exception["hint"] for exception in tool.get("exceptions", []))
+    default = not local or "open_world" in exceptions
+    return bool(tool.get("open_world", default))
+
+
+def check_tool_file(source: str, tool: Spec, answers: Answers) -> None:
     """Every text, default and constraint an author gave is in the file, unchanged."""
     actual = written(source)
     assert (actual["name"], actual["behavior"]) == (tool["name"], behavior(tool))
     for key in {"title", "description", "why", "scopes", "icon", "confirm"} & set(tool):
         assert actual.get(key, []) == tool[key], key
     assert actual.get("exceptions", []) == tool.get("exceptions", [])
-    assert actual.get("open_world", True) == tool.get("open_world", True)
+    assert actual.get("open_world", True) == expected_open_world(tool, answers)
     if "params" not in tool:
         return
     assert list(actual["params"]) == [param["name"] for param in tool["params"]]

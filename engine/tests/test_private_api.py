@@ -22,6 +22,7 @@ OWN = {
     "_error",
     "_guard",
     "_hints",
+    "_load",
     "_own_confirm",
     "_parameters",
     "_prompt",

@@ -27,7 +27,7 @@ from .openapi.merging import (
     sidecar,
     written,
 )
-from .openapi.reporting import report, report_changes, to_look_at
+from .openapi.reporting import format_findings, report, report_changes
 from .openapi.selecting import Selection
 from .openapi.tools import BUDGET, Imported, Options
 
@@ -133,7 +133,7 @@ def _describe_outcome(
 
 def _print_json(rows: Sequence[Imported]) -> None:
     print(json.dumps([entry.row() for entry in rows], indent=1, ensure_ascii=False))
-    for line in to_look_at(rows):
+    for line in format_findings(rows):
         print_message(one_line(line))
 
 

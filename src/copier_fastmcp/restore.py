@@ -171,9 +171,9 @@ def restore(
         _refuse_moved_tools(tool_states, fresh)
         states |= tool_states
         selected = {name: states[name] for name in names if name in states}
-        before = {
-            name: at_start.get(name, read_content(Path(name))) for name in selected
-        }
+        before = {}
+        for name in selected:
+            before[name] = at_start.get(name, read_content(Path(name)))
         if not force:
             _require_saved(list(selected))
         _require_inside(list(selected))

@@ -17,8 +17,8 @@ IMPORT_SOURCE = re.compile(
 def list_tools(tools: object) -> list[Any]:
     """Return the answer `tools`, which may be a text, a mapping or a list, as a list."""
     if isinstance(tools, str):
-        items = [item.strip() for item in re.split("[,\n]", tools)]
-        return [item for item in items if item]
+        items = map(str.strip, re.split("[,\n]", tools))
+        return list(filter(None, items))
     if isinstance(tools, Mapping):
         return [tools]
     if isinstance(tools, list):
@@ -39,7 +39,7 @@ def parse_entry(entry: object) -> dict[str, Any]:
 
 def parse_entries(tools: object) -> list[dict[str, Any]]:
     """Return the entries of the answer `tools` as mappings."""
-    return [parse_entry(entry) for entry in list_tools(tools)]
+    return list(map(parse_entry, list_tools(tools)))
 
 
 def get_tool_name(entry: object) -> str:

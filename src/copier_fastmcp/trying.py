@@ -65,7 +65,7 @@ def try_(
         raise RefusedError("this server has no API; only `backend: http` can be tried")
     reads, skipped = find_reads(answers.get("tools"))
     if tool:
-        reads = [row for row in reads if _is_chosen(row.name, tool)]
+        reads = _select_reads(reads, tool)
     if not reads:
         raise RefusedError("no tool of this server reads from its API")
     values = _parse_values(value or [])
@@ -82,7 +82,7 @@ def try_(
         return STOPPED
     trials = anyio.run(call_reads, client, reads, values)
     _check_reachable(trials)
-    findings = [find_differences(trial) for trial in trials]
+    findings = list(map(find_differences, trials))
     recorded = str(answers.get("api") or "")
     address, line = find_address(client.address, trials, recorded)
     merged = merge_findings(answers, findings, address)
@@ -95,12 +95,18 @@ def try_(
         print(json.dumps(document, indent=1, ensure_ascii=False))
     else:
         _report(findings, line, out if merged else None)
-    is_wrong = any(row.lines or row.failure for row in findings)
-    return 1 if line or is_wrong else 0
+    if line or any(row.lines or row.failure for row in findings):
+        return 1
+    return 0
 
 
-def _is_chosen(name: str, globs: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, glob) for glob in globs)
+def _select_reads(reads: Sequence[Read], globs: Sequence[str]) -> list[Read]:
+    """Return the reads whose names match a glob."""
+    selected = []
+    for read in reads:
+        if any(fnmatchcase(read.name, glob) for glob in globs):
+            selected.append(read)
+    return selected
 
 
 def _parse_values(items: Sequence[str]) -> dict[str, str]:
@@ -134,12 +140,10 @@ def _show(
     print_message(
         f"{format_count(len(reads), 'read')}, at most {most} to {address}, {token}:"
     )
-    width = max(len(row.name) for row in reads)
-    for row in reads:
-        print(
-            f"  {row.name:{width}}  {row.method} {escape_controls(row.path)}",
-            file=sys.stderr,
-        )
+    width = max(len(read.name) for read in reads)
+    for read in reads:
+        request = f"{read.method} {escape_controls(read.path)}"
+        print(f"  {read.name:{width}}  {request}", file=sys.stderr)
     for skip in skipped:
         print(f"  {skip.name} is not called: {skip.reason}", file=sys.stderr)
 
@@ -159,11 +163,14 @@ def _check_reachable(trials: Sequence[Trial]) -> None:
     Raises:
         UnableError: Every call failed; the first reason is told.
     """
-    if any(trial.responses for trial in trials):
-        return
-    called = [trial.failure for trial in trials if trial.calls]
+    called = []
+    for trial in trials:
+        if trial.responses:
+            return
+        if trial.calls:
+            called.append(trial)
     if called:
-        raise UnableError(called[0])
+        raise UnableError(called[0].failure)
     raise RefusedError(trials[0].not_called)
 
 
@@ -172,7 +179,8 @@ def _write(
 ) -> None:
     lines = [f"# {one_line(line)}\n"] if line else []
     for finding in findings:
-        lines += [f"# {finding.tool}: {one_line(text)}\n" for text in finding.lines]
+        for text in finding.lines:
+            lines.append(f"# {finding.tool}: {one_line(text)}\n")
     _, _, body = written(merged, "").partition("\n")
     first = "# Findings of `copier-fastmcp try`; yours to edit before you apply them.\n"
     try:
@@ -185,22 +193,23 @@ def _report(findings: Sequence[Finding], line: str, out: Path | None) -> None:
     """Print what was found, tools with differences first."""
     if line:
         print(one_line(line))
-    differing = [row for row in findings if row.lines]
-    failed = [row for row in findings if row.failure and not row.lines]
-    uncalled = [row for row in findings if row.not_called]
-    for finding in differing:
-        for text in finding.lines:
-            print(one_line(f"{finding.tool}: {text}"))
-    for finding in failed:
-        print(one_line(f"{finding.tool}: {finding.failure}"))
-    for finding in uncalled:
-        print(one_line(f"{finding.tool} was not called: {finding.not_called}"))
+    differences, failures, uncalled, notes = [], [], [], []
+    differing = total = 0
     for finding in findings:
+        total += finding.calls
+        differing += bool(finding.lines)
+        for text in finding.lines:
+            differences.append(f"{finding.tool}: {text}")
+        if finding.failure and not finding.lines:
+            failures.append(f"{finding.tool}: {finding.failure}")
+        if finding.not_called:
+            uncalled.append(f"{finding.tool} was not called: {finding.not_called}")
         for text in finding.notes:
-            print(one_line(f"{finding.tool}: {text}"))
-    right = len(findings) - len(differing) - len(failed) - len(uncalled)
-    total = sum(finding.calls for finding in findings)
-    counts = f"{right} right, {len(differing)} differ, {len(failed)} failed"
+            notes.append(f"{finding.tool}: {text}")
+    for text in (*differences, *failures, *uncalled, *notes):
+        print(one_line(text))
+    right = len(findings) - differing - len(failures) - len(uncalled)
+    counts = f"{right} right, {differing} differ, {len(failures)} failed"
     if uncalled:
         counts += f", {len(uncalled)} not called"
     print(f"{format_count(total, 'request')}: {counts}")

@@ -121,9 +121,10 @@ def test_it_serves_the_same_but_for_hints_titles_and_gate(
         )
         assert bool(gated) is (name in ("delete_note", "read_next"))
         assert tool.get("_meta") == before[name].get("_meta")
-        suffix = " Two-step confirmation." if gated else ""
-        assert tool["description"] == before[name]["description"] + suffix
+        description = tool["description"].removesuffix(" Two-step confirmation.")
+        assert description == before[name]["description"]
         if not gated:
+            assert description == tool["description"]
             assert tool["inputSchema"] == before[name]["inputSchema"]
             assert tool.get("outputSchema") == before[name].get("outputSchema")
     assert (

@@ -33,7 +33,10 @@ WALK: list[tuple[str, str | None]] = [
     ("Is it required?", "y"),
     ("Name of a parameter", ""),
     ("Before it runs:", DOWN + DOWN),
-    ("The question, e.g.", "Archive note {note_id}?"),
+    (
+        "The question, e.g.",
+        "Archive note {{note_id}}?".replace("{{", "{").replace("}}", "}"),
+    ),
     ("Why its hints are right", ""),
     ("Write it?", "y"),
 ]

@@ -131,7 +131,7 @@ def test_edited_and_missing_policy_files_are_listed(mine: Path) -> None:
         ),
         (
             "_src_path: SOURCE\n_commit: v1.0.0\ntools: [shelve_note]\n",
-            "write shelve_note=put; ",
+            "write shelve_note=put",
         ),
     ],
 )

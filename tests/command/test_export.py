@@ -102,9 +102,9 @@ def test_without_a_lock_export_says_how_to_get_one(tmp_path: Path) -> None:
 
 def test_a_rule_explains_itself(tmp_path: Path) -> None:
     done = call(tmp_path, "explain", "verb-writes")
-    name, mend, source, profiles, waive = done.stdout.splitlines()
+    name, fix, source, profiles, waive = done.stdout.splitlines()
     assert name.startswith("verb-writes: Clients run a read-only tool without asking")
-    assert mend.startswith("Fix: say readOnlyHint: false")
+    assert fix.startswith("Fix: say readOnlyHint: false")
     assert source.startswith("Source: ")
     assert profiles == "Applies to: policy, foreign, anthropic, openai"
     assert waive.startswith("Waive: in tests/tools/test_NAME.py write waivers = [{")
@@ -194,9 +194,10 @@ def test_the_justifications_are_true(
     read_tools = {name for name in tools if tools[name]["annotations"]["readOnlyHint"]}
     assert read_tools == {"search_notes", "get_note", "count_notes"}
     outside = {name for name in tools if tools[name]["annotations"]["openWorldHint"]}
-    declared = policy["profile"] == "explicit"  # in new files, on its own records
-    expected = set() if declared else tools.keys() - read_tools - {"put_flag"}
-    assert outside == expected, "a read changes nothing of another's"
+    # The rendered tools of an explicit profile declare that they stay in their own store
+    writes = tools.keys() - read_tools - {"put_flag"}
+    is_explicit = policy["profile"] in ("explicit", "custom")
+    assert outside == (set() if is_explicit else writes)
 
 
 INFO = {

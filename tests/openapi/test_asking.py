@@ -37,7 +37,7 @@ def answer_questions(
 
     monkeypatch.setattr(prompts, "ask_choice", choose)
     monkeypatch.setattr(prompts, "print_line", lambda *_: None)
-    return asking.behaviors_of(import_rows()), questions
+    return asking.choose_behaviors(import_rows()), questions
 
 
 def test_a_family_is_one_question(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,13 +179,14 @@ def test_the_command_page_quotes_what_was_counted() -> None:
     for row in rows:
         if row[0].startswith("**first run, recall**"):
             recall_rows.append(row)
-    (recall,) = recall_rows
+    earlier, recall = recall_rows
+    assert f"{heads[0][0]} earlier servers {format_count(earlier)}" in page
     assert f"found {format_count(recall)} faults" in page
     precision_rows = []
     for row in rows:
         if row[0].startswith("**its precision**") and len(row) == 5:
             precision_rows.append(row)
-    (precision,) = precision_rows
+    precision = precision_rows[-1]
     correct, findings = format_count(precision).split(" of ")
     assert f"{correct} of its {findings} findings were right" in page
     blind_rows = []
@@ -209,7 +210,7 @@ def test_the_script_that_ours_is_compared_with_is_whole() -> None:
 
 def test_every_benchmark_is_on_the_page() -> None:
     modules = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
-    measuring = modules - {"__init__", "figures", "mistakes"}
+    measuring = modules - {"__init__", "engine_package", "figures", "mistakes"}
     done = subprocess.run(
         [sys.executable, ROOT / "scripts/measure", "none"],
         capture_output=True,

@@ -64,7 +64,7 @@ def check_files(files: dict[str, str], answers: Answers) -> None:
     expected = set()
     for tool in list_tools(answers):
         path = f"src/{package}/tools/{'/'.join(filter(None, [tool.get('module'), tool['name']]))}.py"
-        check_tool_file(files[path], tool)
+        check_tool_file(files[path], tool, answers)
         expected |= {path, f"tests/tools/test_{tool['name']}.py"}
     assert expected <= set(files)
     check_documents(files, answers)

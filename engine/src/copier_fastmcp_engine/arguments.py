@@ -30,13 +30,13 @@ def find_type_mistakes(
     leaves = list(_leaves(schema, root))
     if isinstance(value, bool | int | float):
         kinds = {str(leaf.get("type", "any")) for leaf in leaves}
-        wrong = (
+        wrong_types = (
             {"integer", "number", "string"} if isinstance(value, bool) else {"boolean"}
         )
-        right = {"any", "boolean", "integer", "number", "string"} - wrong
-        if kinds & wrong and not kinds & right:
-            wanted = " or ".join(sorted(kinds))
-            return f"{place[1:]}: {json.dumps(value)} is not of type {wanted}"
+        right_types = {"any", "boolean", "integer", "number", "string"} - wrong_types
+        if kinds & wrong_types and not kinds & right_types:
+            expected = " or ".join(sorted(kinds))
+            return f"{place[1:]}: {json.dumps(value)} is not of type {expected}"
     parts: dict[Any, Any] = {}
     if isinstance(value, list):
         parts = dict(enumerate(value))
@@ -44,7 +44,7 @@ def find_type_mistakes(
         parts = value
     for part, item in parts.items():
         inner = [_inner_schema(leaf, part) for leaf in leaves]
-        schemas = [found for found in inner if isinstance(found, dict)]
+        schemas = [candidate for candidate in inner if isinstance(candidate, dict)]
         if not schemas:
             continue
         mistake = find_type_mistakes(item, {"anyOf": schemas}, root, f"{place}.{part}")

@@ -28,7 +28,7 @@ from pydantic_core import to_jsonable_python
 from .confirmation.elicitation import Asked, digest, is_modern
 from .errors import StartError
 from .policy import Policy
-from .texts import shown
+from .texts import format_value
 
 if TYPE_CHECKING:
     from .confirmation.gate import Call
@@ -42,7 +42,7 @@ STREAMS = ("stdout", "stderr")
 LATE = "nothing is changed while the audit trail cannot be written ({}); tell who runs this server"
 
 
-def _private(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     flags |= getattr(os, "O_NONBLOCK", 0)  # else a pipe holds up all
     with contextlib.suppress(PermissionError):  # it may only be written
         return os.open(path, flags & ~os.O_WRONLY | os.O_RDWR, 0o600)
@@ -62,8 +62,8 @@ def lock_file(descriptor: int, seconds: int = 1) -> None:
                 return
 
 
-def _missing(descriptor: int) -> str:
-    """The newline that half a line lacks, left by a process that was killed, or that nobody let take it back."""
+def _find_missing_newline(descriptor: int) -> str:
+    """Return the newline missing after half a line, which a killed process left; else nothing."""
     with contextlib.suppress(OSError):  # it is empty, a device, or may only be written
         os.lseek(descriptor, -1, os.SEEK_END)
         return "\n" if os.read(descriptor, 1).strip(b"\n") else ""
@@ -91,9 +91,9 @@ class AuditLog:
             self._path = Path(where).expanduser().absolute()  # wherever a tool goes
             self._write("")
         except (OSError, ValueError, RuntimeError) as error:
-            mend = "name a file that can be written, stdout or stderr"
+            remedy = "name a file that can be written, stdout or stderr"
             raise StartError(
-                f"setting audit: {shown(where)}: {_why(error)}; {mend}"
+                f"setting audit: {format_value(where)}: {_describe_reason(error)}; {remedy}"
             ) from error
 
     def ready(self) -> None:
@@ -103,7 +103,7 @@ class AuditLog:
                 self._write(self._late[0])
                 del self._late[0]
         except (OSError, ValueError) as error:  # ValueError: a stream that was closed
-            raise ToolError(LATE.format(_why(error))) from error
+            raise ToolError(LATE.format(_describe_reason(error))) from error
 
     def seal(self, arguments: Mapping[str, Any]) -> str:
         """The digest that stands for arguments; ToolError: nested too deep to be written down."""
@@ -119,8 +119,10 @@ class AuditLog:
 
     def record(self, sealed: str, **facts: Any) -> None:
         """Write the line of a call, whose arguments are `sealed`; where that fails, it is on stderr until it is written."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = json.dumps({"event": "write", "time": now, **facts, "arguments": sealed})
+        timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = json.dumps(
+            {"event": "write", "time": timestamp, **facts, "arguments": sealed}
+        )
         self._late.append(f"{line}\n")
         try:
             self.ready()
@@ -132,14 +134,14 @@ class AuditLog:
         if self.where in STREAMS:
             print(line, end="", file=getattr(sys, self.where), flush=True)
         elif self.where:
-            with open(self._path, "ab", buffering=0, opener=_private) as file:
+            with open(self._path, "ab", buffering=0, opener=_open_private) as file:
                 kind = os.fstat(at := file.fileno()).st_mode
                 if not (stat.S_ISREG(kind) or stat.S_ISCHR(kind)):
                     raise OSError(errno.EINVAL, "Not a file")
                 lock_file(at)
                 size, data = (
                     os.fstat(at).st_size,
-                    f"{line and _missing(at)}{line}".encode(),
+                    f"{line and _find_missing_newline(at)}{line}".encode(),
                 )
                 full = 0 < size > MOST - len(data) and not self._grows
                 if not full and (written := file.write(data) or 0) < len(data):
@@ -153,7 +155,7 @@ class AuditLog:
                 self._write(line)
 
     def _rotate(self, path: Path) -> None:
-        """Keep a full file under a name of its own; where the folder lets nobody, it grows on."""
+        """Rename a full file; where the folder does not allow it, the file keeps growing."""
         try:
             path.rename(f"{path}.{time.time_ns()}-{os.getpid()}")
         except FileNotFoundError:  # another process did it first
@@ -161,11 +163,13 @@ class AuditLog:
         except OSError as error:
             self._grows = True
             self._logger.warning(
-                "the audit trail %s is full and grows on: %s", path, _why(error)
+                "the audit trail %s is full and grows on: %s",
+                path,
+                _describe_reason(error),
             )
 
 
-def _why(error: Exception) -> str:
+def _describe_reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
@@ -221,13 +225,13 @@ def recording(call: "Call", tool: Tool) -> Iterator[Callable[[ToolResult], ToolR
 
 
 def caller(ctx: Context) -> dict[str, str]:
-    """Of a token its client, issuer and subject; else of the session, if the protocol has one, a digest."""
+    """Return the client, issuer and subject of a token; without one, a digest of the session, if the protocol has one."""
     if token := get_access_token():
         client, issuer, subject = principal_components(token)
-        known = {
+        principal = {
             "client": client,
             "issuer": issuer,
             "subject": subject or token.claims.get("sub"),
         }
-        return {name: str(value) for name, value in known.items() if value}
+        return {name: str(value) for name, value in principal.items() if value}
     return {} if is_modern(ctx) else {"session": digest(ctx.session_id)[:16]}

@@ -29,15 +29,15 @@ async def list_components(
 ) -> list[FastMCPComponent]:
     """Return what a server, and those mounted in it, have of some kinds, whoever may see it."""
     components: list[FastMCPComponent] = []
-    for below in servers_below(server):
+    for nested in servers_below(server):
         for kind in lists:
-            components += await getattr(FastMCP, kind)(below, run_middleware=False)
+            components += await getattr(FastMCP, kind)(nested, run_middleware=False)
     return components
 
 
 async def check_caches(mcp: FastMCP[Any], pairs: Sequence[tuple[Tool, Tool]]) -> None:
     """Raise StartError where a cache, here or in a mounted server, would answer for more than declared reads."""
-    reads: dict[FastMCP[Any], set[str]] = {}
+    read_names: dict[FastMCP[Any], set[str]] = {}
     for tool, served in pairs:
         declaration = declared(served)
         policy = getattr(served, "policy", None)
@@ -46,28 +46,32 @@ async def check_caches(mcp: FastMCP[Any], pairs: Sequence[tuple[Tool, Tool]]) ->
         if policy.truth(declaration)["read_only"]:
             source = await find_source(mcp, tool)
             for server, name in source.path:
-                reads.setdefault(server, set()).add(name)
+                read_names.setdefault(server, set()).add(name)
     for server in servers_below(mcp):
         for middleware in server.middleware:
-            wrong = await _wrongly_cached(server, middleware, reads.get(server, set()))
-            if wrong:
-                names = ", ".join(sorted(wrong))
-                why = f"{type(middleware).__name__} would answer for {names}"
-                raise StartError(f"extend.py: {why}; {REMEDY}")
+            exposed = await _wrongly_cached(
+                server, middleware, read_names.get(server, set())
+            )
+            if exposed:
+                names = ", ".join(sorted(exposed))
+                problem = f"{type(middleware).__name__} would answer for {names}"
+                raise StartError(f"extend.py: {problem}; {REMEDY}")
 
 
 async def _wrongly_cached(
-    server: FastMCP[Any], middleware: Any, reads: set[str]
+    server: FastMCP[Any], middleware: Any, read_names: set[str]
 ) -> set[str]:
     """Return the names that a middleware would answer for, and must not."""
-    wrong: set[str] = set()
+    exposed: set[str] = set()
     for name, lists in CACHED_LISTS.items():
         settings = getattr(middleware, name, {"enabled": False})
         if settings.get("enabled") is False:
             continue
         if name == CACHED_CALLS:
-            wrong |= {*(settings.get("included_tools") or ["every tool"])} - reads
+            exposed |= {
+                *(settings.get("included_tools") or ["every tool"])
+            } - read_names
         for item in await list_components(server, lists):
             if has_demands(item):
-                wrong.add(item.name)
-    return wrong
+                exposed.add(item.name)
+    return exposed

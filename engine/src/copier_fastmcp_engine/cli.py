@@ -111,17 +111,17 @@ class ServerCommands:
             "no_destructive": no_destructive,
             "search": search,
         }
-        given = {name: value for name, value in flags.items() if value is not None}
+        options = {name: value for name, value in flags.items() if value is not None}
         server_module = self.project.load("server")
-        settings = self.project.settings(**given)
+        settings = self.project.settings(**options)
         if http and self.policy.has_consent:
             from .consent.settings import serve_at
 
             if reason := serve_at(settings, settings.host, settings.port):
                 sys.exit(f"{self.policy.server_name}: {reason}")
         if settings.audit == "stdout" and not http:
-            why = "over stdio stdout is the client's; say stderr or a file"
-            sys.exit(f"{self.policy.server_name}: setting audit: {why}")
+            problem = "over stdio stdout is the client's; say stderr or a file"
+            sys.exit(f"{self.policy.server_name}: setting audit: {problem}")
         server = server_module.create_server(settings)
         gc.freeze()
         gc.enable()
@@ -132,10 +132,10 @@ class ServerCommands:
             listen(guard_of(server), settings)
             return
         from .logs import log_startup
-        from .stdio import stops_at_once
+        from .stdio import stop_at_once
 
         log_startup(settings, "stdio")
-        stops_at_once()
+        stop_at_once()
         server.run("stdio", show_banner=False)
 
     def _run_with_reload(self, *, http: bool) -> None:
@@ -194,11 +194,11 @@ class ServerCommands:
             json_output: For programs.
             sizes: Also show the bytes of its name, description and input, which a model reads, and of the rest.
         """
-        rows = self._rows()
+        rows = self._format_rows()
         if json_output:
             print(json.dumps(rows, indent=2, ensure_ascii=False))
             return
-        table = [_heads(sizes), *(_cells(row, sizes) for row in rows)]
+        table = [_format_heads(sizes), *(_format_cells(row, sizes) for row in rows)]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         for line in table:
             print("  ".join(map(str.ljust, line, widths)).rstrip())
@@ -209,7 +209,7 @@ class ServerCommands:
                 f"A model reads {read:,} bytes of {len(rows)} tools; {other_bytes:,} are for programs."
             )
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _format_rows(self) -> list[dict[str, Any]]:
         """Return a row for each tool of the server, sorted by name."""
         from .guard import guard_of
         from .tools import declared, run_now
@@ -227,8 +227,8 @@ class ServerCommands:
             read = {
                 key: wire.get(key) for key in ("name", "description", "inputSchema")
             }
-            size = _size(read)
-            wire_size = _size(wire)
+            size = _measure_json(read)
+            wire_size = _measure_json(wire)
             hints = wire.get("annotations", {})
             title = hints.pop("title", None)
             row: dict[str, Any] = {"name": tool.name, "title": title, "hints": hints}
@@ -253,7 +253,7 @@ class ServerCommands:
         print(json.dumps(definition, indent=2))
 
 
-def _heads(sizes: bool) -> list[str]:
+def _format_heads(sizes: bool) -> list[str]:
     heads = [
         "Tool",
         "Toolset",
@@ -269,7 +269,7 @@ def _heads(sizes: bool) -> list[str]:
     return heads
 
 
-def _cells(row: dict[str, Any], sizes: bool) -> list[str]:
+def _format_cells(row: dict[str, Any], sizes: bool) -> list[str]:
     words = {True: "yes", False: "no", None: "-"}
     cells = [row["name"], row["toolset"], row["behavior"] or "?"]
     for wire_name in WIRE_NAMES.values():
@@ -280,7 +280,7 @@ def _cells(row: dict[str, Any], sizes: bool) -> list[str]:
     return cells
 
 
-def _size(value: object) -> int:
+def _measure_json(value: object) -> int:
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
 
 
@@ -296,8 +296,8 @@ def run_cli(app: App, policy: Policy, commands: Callable[[App], None]) -> None:
     try:
         app()
     except Exception as error:
-        code, why = explain(error, policy)
-        print(f"{policy.server_name}: {why}", file=sys.stderr)
+        code, message = explain(error, policy)
+        print(f"{policy.server_name}: {message}", file=sys.stderr)
         sys.exit(code)
 
 
@@ -316,16 +316,16 @@ def explain(error: Exception, policy: Policy) -> tuple[int, str]:
 
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        where, given = "_".join(str(part) for part in first["loc"]), first["input"]
+        where, value = "_".join(str(part) for part in first["loc"]), first["input"]
         # Where one is missing, or several do not fit together, it is all of them
-        is_shown = isinstance(given, str | int | float) and not SECRET.search(
-            f"{where}={given}"
+        is_shown = isinstance(value, str | int | float) and not SECRET.search(
+            f"{where}={value}"
         )
-        got = f" (got {given!r})" if is_shown else ""
+        suffix = f" (got {value!r})" if is_shown else ""
         if first["type"] == "missing":
-            got = f"; set {policy.env_prefix}{where.upper()}"
+            suffix = f"; set {policy.env_prefix}{where.upper()}"
         subject = f"setting {where}" if where else "settings"
-        return 1, f"{subject}: {first['msg']}{got}"
+        return 1, f"{subject}: {first['msg']}{suffix}"
     if isinstance(error, SettingsError):
         return 1, f"{error}; write it as JSON"
     if isinstance(error, StartError | OSError):

@@ -136,29 +136,29 @@ def connect_file(entry: Entry, file: ClientFile, *, dry_run: bool) -> str:
         StartError: The client is not there, its file cannot be read, or it has another server of that name.
     """
     fields = {**file.extra, **entry.to_json()}
-    shown = json.dumps({file.section: {entry.name: fields}}, indent=2)
+    snippet = json.dumps({file.section: {entry.name: fields}}, indent=2)
     path = Path(os.path.realpath(file.path))
     if not path.parent.is_dir():
-        why = "is not there, so the client is not installed for this user"
-        raise StartError(f"{path.parent} {why}; `connect json` prints the entry")
-    document = _read_document(path, file.section, shown)
+        problem = "is not there, so the client is not installed for this user"
+        raise StartError(f"{path.parent} {problem}; `connect json` prints the entry")
+    document = _read_document(path, file.section, snippet)
     servers = document.setdefault(file.section, {})
-    known = servers.get(entry.name)
-    if known == fields:
+    present = servers.get(entry.name)
+    if present == fields:
         return f"{path} has this entry of {entry.name} already"
-    if known is not None and not _is_ours(known, entry):
-        why = f"has another server called {entry.name} ({_describe(known)})"
-        raise StartError(f"{path} {why}; add yours with --name, or remove that entry")
+    if present is not None and not _is_ours(present, entry):
+        problem = f"has another server called {entry.name} ({_describe(present)})"
+        raise StartError(
+            f"{path} {problem}; add yours with --name, or remove that entry"
+        )
     if dry_run:
-        return f"{path} would get:\n{shown}"
+        return f"{path} would get:\n{snippet}"
     servers[entry.name] = fields
     _write(path, document)
-    return (
-        f"{path}: {entry.name} is {'changed' if known else 'added'}; restart the client"
-    )
+    return f"{path}: {entry.name} is {'changed' if present else 'added'}; restart the client"
 
 
-def _read_document(path: Path, section: str, shown: str) -> dict[str, Any]:
+def _read_document(path: Path, section: str, snippet: str) -> dict[str, Any]:
     """Return what a client's file holds; StartError where it is not a plain JSON object."""
     if not path.exists():
         return {}
@@ -171,22 +171,25 @@ def _read_document(path: Path, section: str, shown: str) -> dict[str, Any]:
             raise ValueError(f"{section} is no object")
     except (OSError, ValueError) as error:
         raise StartError(
-            f"{path} is not plain JSON ({error}); add this by hand:\n{shown}"
+            f"{path} is not plain JSON ({error}); add this by hand:\n{snippet}"
         ) from error
     return document
 
 
-def _is_ours(known: object, entry: Entry) -> bool:
+def _is_ours(present: object, entry: Entry) -> bool:
     """Tell whether an entry starts this very server, perhaps with other settings or another uv."""
-    if not isinstance(known, dict) or known.get("args") != [*entry.arguments]:
+    if not isinstance(present, dict) or present.get("args") != [*entry.arguments]:
         return False
-    return Path(str(known.get("command"))).stem == Path(entry.command).stem
+    return Path(str(present.get("command"))).stem == Path(entry.command).stem
 
 
-def _describe(known: object) -> str:
-    if not isinstance(known, dict):
+def _describe(present: object) -> str:
+    if not isinstance(present, dict):
         return "not an object"
-    words = [known.get("command") or known.get("url") or "?", *known.get("args", ())]
+    words = [
+        present.get("command") or present.get("url") or "?",
+        *present.get("args", ()),
+    ]
     return " ".join(str(word) for word in words)[:100]
 
 
@@ -215,16 +218,16 @@ def connect_claude_code(entry: Entry, *, dry_run: bool) -> str:
     for variable, value in entry.environment.items():
         command += ["-e", f"{variable}={value}"]
     command += ["--", entry.command, *entry.arguments]
-    shown = " ".join(_quote(word) for word in command)
+    command_line = " ".join(_quote(word) for word in command)
     if dry_run:
-        return shown
+        return command_line
     program = shutil.which("claude")
     if program is None:
-        raise StartError(f"claude is not on PATH; where it is, run\n{shown}")
-    done = subprocess.run([program, *command[1:]], capture_output=True, text=True)
-    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    if done.returncode:
-        reason = lines[-1] if lines else f"exit code {done.returncode}"
+        raise StartError(f"claude is not on PATH; where it is, run\n{command_line}")
+    process = subprocess.run([program, *command[1:]], capture_output=True, text=True)
+    lines = (process.stderr.strip() or process.stdout.strip()).splitlines()
+    if process.returncode:
+        reason = lines[-1] if lines else f"exit code {process.returncode}"
         raise StartError(f"claude mcp add: {reason}")
     return f"Claude Code: {entry.name} is added"
 

@@ -104,17 +104,20 @@ class Declaration:
         return self
 
 
-def made(
+def build_declaration(
     name: str, behavior: str, *, title: str | None = None, **facts: Any
 ) -> Declaration:
-    """What a decorator would declare; TypeError: there is no such behavior or fact."""
-    known = {each.__name__: each for each in Declaration.__subclasses__()}
-    if behavior not in known:
+    """Build the declaration of a behavior; TypeError for an unknown behavior or fact."""
+    behaviors = {
+        behavior_class.__name__: behavior_class
+        for behavior_class in Declaration.__subclasses__()
+    }
+    if behavior not in behaviors:
         raise TypeError(
-            f"{behavior!r} is not a behavior of {name}; use one of {', '.join(known)}"
+            f"{behavior!r} is not a behavior of {name}; use one of {', '.join(behaviors)}"
         )
     words = name.replace("_", " ").replace("-", " ").title()
-    return known[behavior](title=title or words, **facts).named(name)
+    return behaviors[behavior](title=title or words, **facts).named(name)
 
 
 @contextlib.contextmanager
@@ -149,7 +152,7 @@ def declare(
     declared = _building.get()
     if declared is None:
         declared = awaiting(sys._getframe(1).f_globals["__name__"])
-    declared[name] = made(name, behavior, title=title, **facts)
+    declared[name] = build_declaration(name, behavior, title=title, **facts)
 
 
 def declaration_of(function: object) -> Declaration | None:
@@ -158,20 +161,20 @@ def declaration_of(function: object) -> Declaration | None:
     return declaration if isinstance(declaration, Declaration) else None
 
 
-def translate_declaration(theirs: Any) -> Declaration | None:
-    """What this server makes of a declaration, also of one that another server of the template has; None for none."""
-    if theirs is None or isinstance(theirs, Declaration):
-        return theirs
+def translate_declaration(declaration: Any) -> Declaration | None:
+    """Translate the declaration of another server of the template into one of this server; None for none."""
+    if declaration is None or isinstance(declaration, Declaration):
+        return declaration
     with contextlib.suppress(TypeError):  # a later template may have more behaviors
         names = [
-            each.name
-            for each in fields(action)
-            if each.init and hasattr(theirs, each.name)
+            attribute.name
+            for attribute in fields(action)
+            if attribute.init and hasattr(declaration, attribute.name)
         ]
-        return made(
-            theirs.name,
-            theirs.behavior,
-            **{name: getattr(theirs, name) for name in names},
+        return build_declaration(
+            declaration.name,
+            declaration.behavior,
+            **{name: getattr(declaration, name) for name in names},
         )
     return None
 

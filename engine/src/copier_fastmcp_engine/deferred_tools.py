@@ -245,16 +245,16 @@ class DeferredTools(Provider):
             return None
         return tool
 
-    def require_distinct(self, others: Iterable[Tool]) -> None:
+    def require_distinct(self, other_tools: Iterable[Tool]) -> None:
         """Check that no tool that was added elsewhere has the name of one of these.
 
         Raises:
             StartError: One has; it would be served in place of the deferred one.
         """
-        for other in others:
-            if other.name in self.tools:
-                why = f"extend.py: the tool {other.name} is already in tools/"
-                raise StartError(f"{why}; rename one of them")
+        for tool in other_tools:
+            if tool.name in self.tools:
+                problem = f"extend.py: the tool {tool.name} is already in tools/"
+                raise StartError(f"{problem}; rename one of them")
 
 
 def defer_tool(policy: Policy, source: ToolSource, load: Load) -> DeferredTool:

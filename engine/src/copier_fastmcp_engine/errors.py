@@ -2,7 +2,7 @@
 
 
 class StartError(Exception):
-    """The server cannot start; the message is one line that names the place and how to mend it."""
+    """The server cannot start; the message is one line with the place and the fix."""
 
 
 class CouldNotError(StartError):

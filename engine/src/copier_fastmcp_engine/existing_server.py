@@ -9,7 +9,7 @@ from fastmcp.tools import Tool
 
 from .audit_log import AuditLog
 from .confirmation.pending import PendingStore
-from .declarations import made
+from .declarations import build_declaration
 from .guard import Guard, find_guard
 from .policy import Behavior
 from .settings import PolicySettings
@@ -40,11 +40,11 @@ def govern(mcp: Server, settings: PolicySettings) -> Server:
     guard.install()
     methods = vars(mcp)
     for name in ("run_stdio_async", "http_app"):
-        methods[name] = _checked(guard, getattr(mcp, name))
+        methods[name] = _wrap_with_check(guard, getattr(mcp, name))
     return mcp
 
 
-def _checked(guard: Guard, serve: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_with_check(guard: Guard, serve: Callable[..., Any]) -> Callable[..., Any]:
     """Return a way of serving that first checks what is served, whoever runs it."""
 
     @functools.wraps(serve)
@@ -78,7 +78,7 @@ def tool(
         TypeError: There is no such behavior or fact.
     """
     name = name or function.__name__
-    declaration = made(name, behavior, title=title, **facts)
+    declaration = build_declaration(name, behavior, title=title, **facts)
     run = make_async(function)
 
     @functools.wraps(function)

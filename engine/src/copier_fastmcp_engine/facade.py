@@ -52,12 +52,12 @@ NAMES = {
 COMMANDS = {"metadata_app": "metadata.commands", "consent_app": "consent.commands"}
 
 
-def check_api(policy: Policy, wanted: int) -> None:
+def check_api(policy: Policy, required: int) -> None:
     """Raise StartError where a project's files were written for another engine."""
-    if wanted != API:
-        why = f"{policy.package}/policy is written for engine API {wanted}, this engine has {API}"
+    if required != API:
+        problem = f"{policy.package}/policy is written for engine API {required}, this engine has {API}"
         raise StartError(
-            f"{why}; run `copier update`, and `uv sync` if the engine is a package"
+            f"{problem}; run `copier update`, and `uv sync` if the engine is a package"
         )
 
 

@@ -248,21 +248,21 @@ class Guard(Transform):
 
     def is_read(self, tool: Tool) -> bool:
         """Tell whether a served tool changes nothing."""
-        return self.facts(tool).reads
+        return self.facts(tool).is_read_only
 
     def facts(self, tool: Tool) -> subsets.Facts:
-        """Return what a subset goes by; what nobody declared may do anything, and is in no toolset."""
+        """Return the facts that a subset selects by; an undeclared tool may do anything, and is in no toolset."""
         declaration = declared(tool)
         truth = self.policy.truth(declaration) if declaration else {}
         # FastMCP's own only call others
         is_theirs = not isinstance(tool, OWN_KINDS)
-        reads = truth.get("read_only", is_theirs or self._trusts(tool))
+        is_read = truth.get("read_only", is_theirs or self._trusts(tool))
         function = function_of(tool)
         return subsets.Facts(
             name=tool.name,
             place=self._place_of(str(getattr(function, "__module__", ""))),
-            reads=reads,
-            destroys=truth.get("destructive", not reads),
+            is_read_only=is_read,
+            is_destructive=truth.get("destructive", not is_read),
             formerly=declaration.formerly if declaration else (),
         )
 
@@ -304,8 +304,8 @@ class Guard(Transform):
 
     def _bind(self, tool: PolicyTool | GuardedTool) -> Tool:
         """Return a tool of ours that holds this server."""
-        known, bound = self._bound_tools.get(tool.key, (None, None))
-        if bound is not None and known is tool:
+        origin, bound = self._bound_tools.get(tool.key, (None, None))
+        if bound is not None and origin is tool:
             return bound
         bound = tool.model_copy(update={"auth": None} if self.lists_scoped else None)
         bound._guard = self
@@ -464,7 +464,7 @@ class Guard(Transform):
         return [(tool, await self.guard_tool(tool)) for tool in tools]
 
     def check(self) -> None:
-        """Check what is served, and name in the log what nobody declared.
+        """Check what is served, and log undeclared tools.
 
         Raises:
             StartError: An undeclared tool destroys, a tool of ours is served with other hints than it
@@ -507,13 +507,13 @@ class Guard(Transform):
                 component.auth = None
 
     def _warn_undeclared(self, names: Sequence[str]) -> None:
-        """Name in the log the tools that nobody declared."""
-        asked = "a person is asked"
+        """Log the undeclared tools."""
+        consequence = "a person is asked"
         if self.policy.confirm == "none":
-            asked = "nobody is asked"
+            consequence = "nobody is asked"
         remedy = REMEDY.format("name")
         self._logger.warning(
-            "%s before undeclared %s: %s", asked, ", ".join(names), remedy
+            "%s before undeclared %s: %s", consequence, ", ".join(names), remedy
         )
 
     def _collect_former_names(self, names: set[str]) -> None:
@@ -524,9 +524,9 @@ class Guard(Transform):
             for former in declaration.formerly:
                 current = self.formerly.setdefault(former, declaration.name)
                 if former in names or current != declaration.name:
-                    why = f"{declaration.name} was formerly {former}, which is the name of another tool"
+                    problem = f"{declaration.name} was formerly {former}, which is the name of another tool"
                     remedy = "take it out of formerly=, or rename that one"
-                    raise StartError(f"{why}; {remedy}")
+                    raise StartError(f"{problem}; {remedy}")
 
     def _check_hints(self, tool: Tool, served: Tool) -> None:
         """Raise StartError for a destructive tool without a gate, or for hints other than the declared ones."""
@@ -535,16 +535,18 @@ class Guard(Transform):
         if declared(served) is None and annotations.destructive_hint:
             function: Any = getattr(source, "fn", None)
             place = function.__code__.co_filename if function else "a mounted server"
-            why = f"the destructive tool {tool.name} has no gate"
-            raise StartError(f"{place}: {why}; {REMEDY.format(tool.name)}")
+            problem = f"the destructive tool {tool.name} has no gate"
+            raise StartError(f"{place}: {problem}; {REMEDY.format(tool.name)}")
         if not isinstance(source, PolicyTool):
             return
         hints = annotations.model_dump(
             by_alias=True, exclude_none=True, exclude={"title"}
         )
         if hints != source.policy.hints(source.declaration):
-            why = f"extend.py: {tool.name} is served with other hints than it declares"
-            raise StartError(f"{why}: {hints}; leave out annotations=")
+            problem = (
+                f"extend.py: {tool.name} is served with other hints than it declares"
+            )
+            raise StartError(f"{problem}: {hints}; leave out annotations=")
 
 
 def _is_unchanged(tool: Tool) -> TypeGuard[PolicyTool | GuardedTool]:

@@ -169,13 +169,13 @@ async def find_source(server: FastMCP[Any], tool: Tool) -> Source:
     source = Source(unwrap_transforms(tool), [(server, tool.name)])
     while isinstance(source.tool, FastMCPProviderTool):
         mounted = source.tool
-        below, name = mounted_server(mounted), original_name(mounted)
-        source.path.append((below, name))
+        inner_server, name = mounted_server(mounted), original_name(mounted)
+        source.path.append((inner_server, name))
         version = VersionSpec(eq=mounted.version) if mounted.version else None
-        behind = await below.get_tool(name, version)
-        if behind is None:
+        inner_tool = await inner_server.get_tool(name, version)
+        if inner_tool is None:
             break
-        source.tool = unwrap_transforms(behind)
+        source.tool = unwrap_transforms(inner_tool)
     return source
 
 

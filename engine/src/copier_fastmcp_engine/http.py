@@ -27,7 +27,7 @@ LIST_REMEDY = "give it list_tools_settings={'enabled': False}"
 def make_app(
     guard: "Guard", make: Callable[..., Any], *arguments: Any, **options: Any
 ) -> Any:
-    """Return the application that serves a guarded server over HTTP; a warning names scopes that nobody can have.
+    """Return the HTTP application of a guarded server; a warning names scopes that no caller can have.
 
     Args:
         guard: The server's guard.
@@ -51,12 +51,12 @@ def check_list_caches(guard: "Guard") -> None:
         for middleware in server.middleware:
             settings = getattr(middleware, CACHED_TOOL_LISTS, {"enabled": False})
             if settings.get("enabled") is not False:
-                why = f"{type(middleware).__name__} would list the tools of one client for another"
-                raise StartError(f"extend.py: {why}; {LIST_REMEDY}")
+                problem = f"{type(middleware).__name__} would list the tools of one client for another"
+                raise StartError(f"extend.py: {problem}; {LIST_REMEDY}")
 
 
 def warn_unusable_scopes(guard: "Guard") -> None:
-    """Name in the log what needs scopes, where no token is verified and so nobody can have them."""
+    """Log what needs scopes where no token is verified, so that no caller can have them."""
     server = guard.mcp
     if server.auth is not None:
         return
@@ -98,22 +98,22 @@ def listen(guard: "Guard", settings: PolicySettings) -> None:
         CouldNotError: It cannot listen there.
     """
     host, port = settings.host, settings.port
-    bound = _bind(host, port)
-    also = fastmcp.settings.http_allowed_hosts or []
-    public = guard.public_hosts(settings)
-    allowed = [host, *settings.allowed_hosts, *also, *public]
-    shown = ", ".join(dict.fromkeys(["localhost", *allowed]))
+    listener = _bind(host, port)
+    setting_hosts = fastmcp.settings.http_allowed_hosts or []
+    public_hosts = guard.public_hosts(settings)
+    allowed = [host, *settings.allowed_hosts, *setting_hosts, *public_hosts]
+    names = ", ".join(dict.fromkeys(["localhost", *allowed]))
     variable = f"{settings.policy.env_prefix}ALLOWED_HOSTS adds names"
     guard.policy.logger("guard").info(
-        "requests to %s are answered, to other hosts with 421; %s", shown, variable
+        "requests to %s are answered, to other hosts with 421; %s", names, variable
     )
-    with bound:
+    with listener:
         log_startup(settings, "http")
         guard.mcp.run(
             "http",
             host=host,
             port=port,
-            sockets=[bound],
+            sockets=[listener],
             show_banner=False,
             host_origin_protection="auto",
             allowed_hosts=allowed,
@@ -123,13 +123,13 @@ def listen(guard: "Guard", settings: PolicySettings) -> None:
 def _bind(host: str, port: int) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        bound = socket.create_server((host, port), family=family)
+        listener = socket.create_server((host, port), family=family)
         # asyncio sets it on sockets of its own only; without, a second answer waits 40 ms for the client
-        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (OSError, UnicodeError) as error:
-        why = str(getattr(error, "strerror", error)).partition(" (while")[0]
+        reason = str(getattr(error, "strerror", error)).partition(" (while")[0]
         remedy = "say another with --host and --port"
         raise CouldNotError(
-            f"cannot listen on {host}:{port}: {why}; {remedy}"
+            f"cannot listen on {host}:{port}: {reason}; {remedy}"
         ) from error
-    return bound
+    return listener

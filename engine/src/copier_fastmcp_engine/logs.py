@@ -29,9 +29,9 @@ def log_startup(settings: PolicySettings, transport: str) -> None:
     for name in type(settings).model_fields:
         if name.rpartition("_")[2] in LOCATIONS:
             locations[name] = describe_place(str(getattr(settings, name) or ""))
-    shown = {name: where for name, where in locations.items() if where}
+    configured = {name: where for name, where in locations.items() if where}
     logger = settings.policy.logger("process")
-    logger.info(json.dumps({"event": "start", "transport": transport, **shown}))
+    logger.info(json.dumps({"event": "start", "transport": transport, **configured}))
     for line in find_unknown_variables(settings, os.environ):
         logger.warning(line)
 

@@ -14,8 +14,8 @@ def describe_place(where: str) -> str:
     if "://" in where:
         address, _, query = where.partition("?")
         # A password may hold a question mark
-        shown = address.partition("//")[0] if "@" in query else address
-        return re.sub("//.*@", "//", shown)
+        base = address.partition("//")[0] if "@" in query else address
+        return re.sub("//.*@", "//", base)
     if SECRET.search(where):  # as database drivers accept it
         return "…"
     if where in NOT_PATHS:

@@ -37,7 +37,7 @@ ON_THE_WIRE = ("always", "never", "true", "false")  # true, false: only with tha
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a behavior means: the truth of each hint, and when it is on the wire.
+    """The meaning of a behavior: the truth of each hint, and when it is on the wire.
 
     Attributes:
         truth: For each hint "true", "false", or "said" where each tool declares it itself.
@@ -150,16 +150,16 @@ class Policy:
 
     def exceptions(self, declaration: "Declaration") -> list[dict[str, Any]]:
         """Return what differs from the behavior: the policy's finer rows, and over them the declaration's own."""
-        own = [dict(row) for row in declaration.exceptions]
-        own_hints = {row["hint"] for row in own}
-        found = []
+        declared_rows = [dict(row) for row in declaration.exceptions]
+        declared_hints = {row["hint"] for row in declared_rows}
+        finer_rows = []
         for word in dict.fromkeys(
             (declaration.name.partition("_")[0], declaration.name)
         ):
             for row in self.finer.get(f"{declaration.behavior} {word}", ()):
-                if row["hint"] not in own_hints:
-                    found.append(dict(row))
-        return found + own
+                if row["hint"] not in declared_hints:
+                    finer_rows.append(dict(row))
+        return finer_rows + declared_rows
 
     def truth(self, declaration: "Declaration") -> dict[Hint, bool]:
         """Return what is true of a tool, whether or not the profile puts it on the wire."""
@@ -238,7 +238,7 @@ class Policy:
 
 
 def mention_two_steps(description: str | None) -> str:
-    """Return the description of a tool whose call is previewed, then applied, where nobody can be asked."""
+    """Return the description of a tool whose call is previewed, then applied, where the user cannot be asked."""
     text = description or ""
     if TWO_STEPS.lower() in text.lower():
         return text

@@ -61,9 +61,9 @@ def servers_below(provider: Any) -> Iterator[FastMCP[Any]]:
     if isinstance(provider, FastMCP):
         yield provider
     inner = (getattr(provider, "server", None), getattr(provider, "_inner", None))
-    for below in (*inner, *getattr(provider, "providers", ())):
-        if below is not None:
-            yield from servers_below(below)
+    for child in (*inner, *getattr(provider, "providers", ())):
+        if child is not None:
+            yield from servers_below(child)
 
 
 def mounted_server(component: Mounted) -> FastMCP[Any]:

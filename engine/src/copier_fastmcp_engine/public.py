@@ -33,7 +33,7 @@ class PublicFront:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or answer 401 or 403 with what it needs and where to get it."""
-        door, app = _door(scope), self.app
+        door, app = _find_auth_middleware(scope), self.app
         if door is not None:
             needed: list[str] | None = None
             if scope["method"] == "POST":
@@ -51,7 +51,7 @@ class PublicFront:
         await app(scope, receive, send)
 
     async def _needed(self, body: bytes) -> list[str] | None:
-        """The scopes that a message needs, [] for any token; None where nothing is asked of its caller."""
+        """Return the scopes that a message needs, [] for any token; None where no token is required."""
         try:
             message = from_json(body)
         except ValueError:
@@ -68,14 +68,14 @@ class PublicFront:
             "stdio"
         )  # where FastMCP hides nothing from a caller without a token
         try:
-            return await self._demanded(method, name)
+            return await self._find_required_scopes(method, name)
         except FastMCPError:
             return None  # it answers for itself
         finally:
             reset_transport(token)
 
-    async def _demanded(self, method: str, name: str) -> list[str] | None:
-        """What a tool, resource or prompt asks of its caller."""
+    async def _find_required_scopes(self, method: str, name: str) -> list[str] | None:
+        """Return the scopes that a tool, resource or prompt requires."""
         declaration: Declaration | None = None
         if method == "tools/call":
             tool = await self.server.get_tool(name)
@@ -90,8 +90,8 @@ class PublicFront:
         return [*scopes] if scopes or has_mark(function, GRANT) else None
 
 
-def _door(scope: Scope) -> RequireAuthMiddleware | None:
-    """What FastMCP has put before the endpoint that a request is for; None for another page."""
+def _find_auth_middleware(scope: Scope) -> RequireAuthMiddleware | None:
+    """Return FastMCP's authentication middleware of the requested endpoint; None for another page."""
     if scope["type"] != "http" or scope["method"] not in ("GET", "POST", "DELETE"):
         return None
     path = scope["path"].removeprefix(scope.get("root_path", ""))
@@ -106,15 +106,15 @@ def _door(scope: Scope) -> RequireAuthMiddleware | None:
 
 
 async def _read(receive: Receive) -> tuple[bytes, Receive]:
-    """The body of a request, as far as the server would read it, and a way to receive all of it again."""
-    body, kept = b"", list[Message]()
+    """Read the body of a request, up to the server's limit, and return a function that receives it again."""
+    body, messages = b"", list[Message]()
     while True:
-        kept.append(message := await receive())
+        messages.append(message := await receive())
         body += message.get("body", b"")
         if not message.get("more_body") or len(body) > DEFAULT_MAX_REQUEST_BODY_SIZE:
             break
 
-    async def again() -> Message:
-        return kept.pop(0) if kept else await receive()
+    async def replay() -> Message:
+        return messages.pop(0) if messages else await receive()
 
-    return body, again
+    return body, replay

@@ -66,14 +66,16 @@ def modules(package: str) -> Iterator[ModuleType]:
 
 
 @functools.cache
-def load_tools(policy: Policy, package: str, *more: ModuleType) -> list[PolicyTool]:
+def load_tools(
+    policy: Policy, package: str, *loaded_modules: ModuleType
+) -> list[PolicyTool]:
     """Load the tools of every file in a package, if it is there, and of more modules; servers of a process share them.
 
     Raises:
         StartError: A file does not import, declares no tool, or hides or repeats one.
     """
     loaded = []
-    for module in more:
+    for module in loaded_modules:
         loaded += build_tools(policy, module)
     for name, path in module_files(package):
         loaded += build_tools(policy, import_file(name, path))
@@ -83,7 +85,7 @@ def load_tools(policy: Policy, package: str, *more: ModuleType) -> list[PolicyTo
 
 @functools.cache
 def defer_tools(
-    policy: Policy, package: str, named: Collection[str], *more: ModuleType
+    policy: Policy, package: str, named: Collection[str], *loaded_modules: ModuleType
 ) -> list[PolicyTool]:
     """Read the files of a package, and import only those that hold more than plain declarations.
 
@@ -91,28 +93,28 @@ def defer_tools(
         policy: The policy.
         package: The package.
         named: Tools that are needed whole, as those with other texts.
-        more: Modules that are imported already.
+        loaded_modules: Modules that are imported already.
 
     Raises:
         StartError: As for `load_tools`; but a file whose types are wrong fails when its tool is first called.
     """
     from .deferred_tools import defer_tool, parse_tools
 
-    found = []
-    for module in more:
-        found += build_tools(policy, module)
+    tools = []
+    for module in loaded_modules:
+        tools += build_tools(policy, module)
     for name, path in module_files(package):
         sources = parse_tools(path, name) or []
         if not sources or any(
             _is_named(source.declaration, named) for source in sources
         ):
-            found += build_tools(policy, import_file(name, path))
+            tools += build_tools(policy, import_file(name, path))
             continue
         for source in sources:
             load = functools.partial(_load_tool, policy, name, path, source.name)
-            found.append((str(path), defer_tool(policy, source, load)))
-    _require_unique(found)
-    return [tool for _, tool in found]
+            tools.append((str(path), defer_tool(policy, source, load)))
+    _require_unique(tools)
+    return [tool for _, tool in tools]
 
 
 def _is_named(declaration: Declaration, names: Collection[str]) -> bool:
@@ -144,16 +146,16 @@ def build_tools(policy: Policy, module: ModuleType) -> list[tuple[str, PolicyToo
     path = str(module.__file__)
     declared = DECLARED.get(module.__name__, [])
     if not declared:
-        why = "declares no tool; decorate one, or begin the file name with _"
-        raise StartError(f"{path}: {why}")
+        problem = "declares no tool; decorate one, or begin the file name with _"
+        raise StartError(f"{path}: {problem}")
     # Each declaration with the outermost function that carries it
     carriers = {id(declaration_of(value)): value for value in vars(module).values()}
     built = []
     for name, declaration in declared:
         function = carriers.get(id(declaration))
         if function is None:
-            why = "a decorator above it lacks functools.wraps, or its name has another value"
-            raise StartError(f"{path}: the tool {name} is hidden: {why}")
+            problem = "a decorator above it lacks functools.wraps, or its name has another value"
+            raise StartError(f"{path}: the tool {name} is hidden: {problem}")
         try:
             built.append((path, build_tool(policy, function, declaration)))
         except Exception as error:
@@ -231,7 +233,7 @@ def add_resources(mcp: FastMCP, package: str) -> None:
     """Serve what the files of a package, if it is there, declare with `resource`; else StartError."""
     for module in modules(package):
         if not (functions := [f for f in vars(module).values() if get_fastmcp_meta(f)]):
-            why = "declares no resource; decorate one with @resource(...)"
-            raise StartError(f"{module.__file__}: {why}")
+            problem = "declares no resource; decorate one with @resource(...)"
+            raise StartError(f"{module.__file__}: {problem}")
         for function in functions:
             mcp.add_resource(function)

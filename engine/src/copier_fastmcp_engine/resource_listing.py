@@ -1,6 +1,7 @@
 """The tool `list_resources`: resources for models whose client shows them none."""
 
 from fastmcp import Context
+from fastmcp.resources import Resource, ResourceTemplate
 from pydantic import BaseModel, Field
 
 from .declarations import read
@@ -35,22 +36,23 @@ class ListResourcesResult(BaseModel):
     guidance: Guidance = Field(default=Guidance(), description="How to continue")
 
 
+def _describe_item(uri: str, item: Resource | ResourceTemplate) -> ListedResource:
+    return ListedResource(uri=uri, name=item.name, description=item.description)
+
+
 @read(title="List Resources", open_world=False)
 async def list_resources(ctx: Context) -> ListResourcesResult:
     """List the resources and resource templates of this server, as resources/list has them now."""
-    items = {str(item.uri): item for item in await ctx.fastmcp.list_resources()}
-    patterns = {
-        item.uri_template: item for item in await ctx.fastmcp.list_resource_templates()
-    }
-    resources, templates = (
-        [
-            ListedResource(uri=uri, name=i.name, description=i.description)
-            for uri, i in rows.items()
-        ]
-        for rows in (items, patterns)
-    )
+    resources: dict[str, ListedResource] = {}
+    templates: dict[str, ListedResource] = {}
+    for item in await ctx.fastmcp.list_resources():
+        uri = str(item.uri)
+        resources[uri] = _describe_item(uri, item)
+    for template in await ctx.fastmcp.list_resource_templates():
+        uri = template.uri_template
+        templates[uri] = _describe_item(uri, template)
     return ListResourcesResult(
         total_resources=len(resources),
-        resources=resources,
-        resource_templates=templates,
+        resources=[*resources.values()],
+        resource_templates=[*templates.values()],
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Runtime(Protocol):
-    """What a tool, a resource or a prompt needs of the server that serves it: its guard.
+    """The interface of the guard that a tool, a resource or a prompt uses.
 
     Attributes:
         policy: The server's policy.
@@ -45,7 +45,7 @@ class Runtime(Protocol):
 
 @dataclass(frozen=True)
 class Frame:
-    """What runs now: the innermost server of ours, and the call of a tool that the code belongs to."""
+    """The running code: its innermost server, and its tool call."""
 
     server: Runtime
     call: "Call | None" = None

@@ -36,27 +36,25 @@ class ToolSearch(BM25SearchTransform):
     def _make_search_tool(self) -> Tool:
         text = "Search the tools of this server by what they do. Returns definitions; call one with call_tool."
         if self.toolsets:
-            shown = ", ".join(self.toolsets[:SHOWN_TOOLSETS])
-            more = len(self.toolsets) - SHOWN_TOOLSETS
-            text += (
-                f" Tools are about: {shown}{f' and {more} more' if more > 0 else ''}."
-            )
-        hints = _hints("Search Tools", reads=True)
+            topics = ", ".join(self.toolsets[:SHOWN_TOOLSETS])
+            surplus = len(self.toolsets) - SHOWN_TOOLSETS
+            text += f" Tools are about: {topics}{f' and {surplus} more' if surplus > 0 else ''}."
+        hints = _hints("Search Tools", is_read=True)
         return _describe(super()._make_search_tool(), text, hints)
 
     def _make_call_tool(self) -> Tool:
         text = "Call a tool that search_tools found, by its name with its arguments. What it does depends on the tool."
-        hints = _hints("Call Tool", reads=self.read_only)
+        hints = _hints("Call Tool", is_read=self.read_only)
         return _describe(super()._make_call_tool(), text, hints)
 
 
-def _hints(title: str, *, reads: bool) -> ToolAnnotations:
+def _hints(title: str, *, is_read: bool) -> ToolAnnotations:
     """Return hints that hold for every call: a tool that calls others may do whatever one of them does."""
     values: dict[str, Any] = {
         "title": title,
-        "readOnlyHint": reads,
-        "destructiveHint": not reads,
-        "idempotentHint": reads,
+        "readOnlyHint": is_read,
+        "destructiveHint": not is_read,
+        "idempotentHint": is_read,
         "openWorldHint": title == "Call Tool",
     }
     return ToolAnnotations.model_validate(values)

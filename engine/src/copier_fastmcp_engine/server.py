@@ -158,17 +158,17 @@ def shipped_settings(settings: type[PolicySettings]) -> Any:
 
 
 def _connect(connect: Callable[[Any], object], settings: PolicySettings) -> None:
-    """Connect the backend; StartError names the setting that says where it is."""
+    """Connect the backend; StartError names the setting of its address."""
     database = getattr(settings, "database", None)
     where = str(database if database is not None else getattr(settings, "api", ""))
     try:
         connect(settings)
     except Exception as error:
-        why = describe_error(error, where)
+        reason = describe_error(error, where)
         if database is not None:
             variable = f"{settings.policy.env_prefix}DATABASE"
-            why += f"; see {variable} ({describe_place(where)!r})"
-        raise StartError(f"backend.py: connect: {why}") from error
+            reason += f"; see {variable} ({describe_place(where)!r})"
+        raise StartError(f"backend.py: connect: {reason}") from error
 
 
 def _sealing(settings: PolicySettings) -> RequestStateSecurity:

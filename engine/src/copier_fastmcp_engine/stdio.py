@@ -16,7 +16,7 @@ class _Input(io.RawIOBase):
         self._woken, self._wake = os.pipe()
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True: it can be read."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
@@ -32,7 +32,7 @@ class _Input(io.RawIOBase):
         os.write(self._wake, b".")
 
 
-def stops_at_once() -> None:
+def stop_at_once() -> None:
     """Have Ctrl-C and SIGTERM end a server over stdio as its client does, where the system can (not on Windows).
 
     A thread that reads standard input cannot be interrupted, so Python would wait for the client's next line. Here it

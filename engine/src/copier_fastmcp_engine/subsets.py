@@ -29,20 +29,20 @@ FALSE_VALUES = {"", "0", "false", "no", "off"}
 
 @dataclass(frozen=True)
 class Facts:
-    """What a subset goes by.
+    """The facts that a subset selects tools by.
 
     Attributes:
         name: The tool's name.
         place: Its place below tools/; None for a tool that is in every toolset.
-        reads: Whether it changes nothing.
-        destroys: Whether it may destroy.
+        is_read_only: Whether it changes nothing.
+        is_destructive: Whether it may destroy.
         formerly: Its former names.
     """
 
     name: str
     place: str | None
-    reads: bool
-    destroys: bool
+    is_read_only: bool
+    is_destructive: bool
     formerly: Sequence[str] = ()
 
     def matches(self, patterns: Sequence[str]) -> bool:
@@ -74,9 +74,9 @@ class Subset:
 
     def reason_left_out(self, tool: Facts) -> str | None:
         """Return why a tool is not in it, or None."""
-        if self.read_only and not tool.reads:
+        if self.read_only and not tool.is_read_only:
             return "it may write, and this server is served read-only"
-        if self.no_destructive and tool.destroys:
+        if self.no_destructive and tool.is_destructive:
             return "it may destroy, and what does is not served"
         if self.tools and not tool.matches(self.tools):
             return "only other tools are served"
@@ -92,7 +92,7 @@ class Subset:
             return True
         for toolset in self.toolsets:
             name, colon, half = toolset.partition(":")
-            is_half = colon == ":" and half == "readonly" and tool.reads
+            is_half = colon == ":" and half == "readonly" and tool.is_read_only
             if is_below(tool.place, name) and (is_half or not (colon or half)):
                 return True
         return False
@@ -108,8 +108,8 @@ class Subset:
             for pattern in getattr(self, setting):
                 if not any(tool.matches([pattern]) for tool in tools):
                     names = ", ".join(tool.name for tool in tools)
-                    why = f"no tool is called {pattern!r}; there are {names}"
-                    raise StartError(f"setting {setting}: {why}")
+                    problem = f"no tool is called {pattern!r}; there are {names}"
+                    raise StartError(f"setting {setting}: {problem}")
 
     def _check_toolsets(self, tools: Sequence[Facts]) -> None:
         places = sorted({tool.place for tool in tools if tool.place})

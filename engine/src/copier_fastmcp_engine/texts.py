@@ -15,14 +15,14 @@ HIDDEN = re.compile(
 IN_A_QUESTION = 80
 
 
-def hidden(text: str, *, lines: bool = False) -> str | None:
+def find_hidden_character(text: str, *, lines: bool = False) -> str | None:
     """The first control or invisible character as `U+202E`, or None; a newline passes with `lines`."""
     match = HIDDEN.search(text) or (None if lines else re.search("\n", text))
     return f"U+{ord(match[0]):04X}" if match else None
 
 
 def _clean(text: str) -> str:
-    unseen, blank = hidden(text, lines=True), text.isspace()
+    unseen, blank = find_hidden_character(text, lines=True), text.isspace()
     if unseen or blank or not unicodedata.is_normalized("NFC", text):
         requirement = (
             f"not contain {unseen}"
@@ -46,20 +46,20 @@ def cut(text: str, longest: int, count: str = "") -> str:
     return HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def on_one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     """A text with a sign in place of each newline, so that no value pushes what follows out of sight."""
     return text.replace("\n", "⏎")
 
 
-def shortened(value: object, longest: int = IN_A_QUESTION) -> str:
+def shorten_value(value: object, longest: int = IN_A_QUESTION) -> str:
     """A value on one line: all of it, or its beginning and how much there is."""
     plain = to_jsonable_python(value, fallback=str)
     text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
     kind = "characters" if plain is text else "entries"
     size = len(plain) if isinstance(plain, str | list | dict) else len(text)
-    return on_one_line(cut(text, longest, f" ({size:,} {kind})"))
+    return join_lines(cut(text, longest, f" ({size:,} {kind})"))
 
 
-def shown(name: object) -> str:
+def format_value(name: object) -> str:
     """A name or value from a file as one short line, visible even when it is empty or blank."""
-    return shortened(name) if str(name).strip() else repr(name)
+    return shorten_value(name) if str(name).strip() else repr(name)

@@ -100,10 +100,10 @@ def add_confirm_argument(
     if policy.confirm_fallback == "two_step":
         description = "True applies what was previewed."
     properties = dict(parameters.get("properties", {}))
-    own = properties.pop("confirm", {}) | (texts or {})
+    author_schema = properties.pop("confirm", {}) | (texts or {})
     properties["confirm"] = {
         "default": False,
-        "description": own.get("description", description),
+        "description": author_schema.get("description", description),
         "type": "boolean",
     }
     schema = {key: value for key, value in parameters.items() if key != "required"}

@@ -64,7 +64,7 @@ class CompactTool(Tool):
 
 
 def significant_words(text: str) -> set[str]:
-    """Return the words of a name or a text that tell something, in the singular."""
+    """Return the significant words of a name or a text, in the singular."""
     words = re.findall(r"[^\W_]+", text.lower())
     return {word.removesuffix("s") for word in words if word not in FILLERS}
 
@@ -88,11 +88,11 @@ def shorten_input_schema(schema: Any, *, is_optional: bool = False) -> Any:
     if not (is_optional and shortened.get("default", ...) is None):
         return shortened
     members = shortened.get("anyOf", [])
-    others = [member for member in members if member != NULL]
-    if len(others) == len(members):
+    non_null = [member for member in members if member != NULL]
+    if len(non_null) == len(members):
         return shortened
     del shortened["default"]
-    union = others[0] if len(others) == 1 else {"anyOf": others}
+    union = non_null[0] if len(non_null) == 1 else {"anyOf": non_null}
     return _replace_union(shortened, union)
 
 
@@ -128,17 +128,17 @@ def shorten_output_schema(schema: Any, tool_words: Set[str], name: str = "") -> 
 def _join_null(schema: Schema) -> Schema:
     """Return a schema with null among its values instead of in a union with them."""
     members = schema.get("anyOf", [])
-    others = [member for member in members if member != NULL]
-    if len(others) != 1 or len(others) == len(members):
+    non_null = [member for member in members if member != NULL]
+    if len(non_null) != 1 or len(non_null) == len(members):
         return schema
-    (other,) = others
-    if not isinstance(other, dict) or not CONSTRAIN_NULL.isdisjoint(other):
+    (only_member,) = non_null
+    if not isinstance(only_member, dict) or not CONSTRAIN_NULL.isdisjoint(only_member):
         return schema
     # Values have their types; a list of types is more than some readers accept
-    if "enum" not in other:
+    if "enum" not in only_member:
         return schema
-    values = {key: value for key, value in other.items() if key != "type"}
-    values["enum"] = [*other["enum"], None]
+    values = {key: value for key, value in only_member.items() if key != "type"}
+    values["enum"] = [*only_member["enum"], None]
     return _replace_union(schema, values)
 
 
@@ -165,5 +165,5 @@ def _map_parts(schema: Schema, shorten: Callable[[Any, str, bool], Any]) -> Sche
 
 def _replace_union(schema: Schema, replacement: Schema) -> Schema:
     """Return a schema with another one instead of its union."""
-    rest = {key: value for key, value in schema.items() if key != "anyOf"}
-    return {**replacement, **rest}
+    fields = {key: value for key, value in schema.items() if key != "anyOf"}
+    return {**replacement, **fields}

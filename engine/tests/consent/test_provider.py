@@ -106,7 +106,7 @@ async def test_a_provider_that_is_not_safe_is_not_used(
 def test_a_provider_elsewhere_names_no_address_here(
     address: object, issuer: str, good: bool
 ) -> None:
-    assert oauth.usable(address, issuer) is good
+    assert oauth.is_usable_endpoint(address, issuer) is good
 
 
 async def test_nothing_in_a_link_decides_where_the_browser_goes(

@@ -15,7 +15,7 @@ from keyring.backends.fail import Keyring as Fail
 from pydantic import SecretStr
 
 from copier_fastmcp_engine.cli import ServerCommands
-from copier_fastmcp_engine.consent.settings import serve_at, strangers
+from copier_fastmcp_engine.consent.settings import explain_exposed_credentials, serve_at
 from copier_fastmcp_engine.project import Project
 from engine.tests.engine_support.cloud.settings import POLICY, Settings
 from engine.tests.engine_support.granting import (
@@ -141,7 +141,7 @@ def test_an_http_server_without_a_verifier_does_not_start(
     assert f"set {PREFIX}JWT_ISSUER" in line
 
 
-STRANGERS_ARE_REFUSED = strangers(POLICY)
+STRANGERS_ARE_REFUSED = explain_exposed_credentials(POLICY)
 STRANGERS: dict[str, tuple[str, str | None]] = {
     "all addresses": ("0.0.0.0", None),
     "a name": ("mcp.example.com", None),

@@ -137,7 +137,9 @@ async def test_an_old_name_is_not_listed_and_writes_nothing_where_only_reads_are
 
 
 def test_a_pattern_with_an_old_name_still_leaves_the_tool_out() -> None:
-    raze = Facts("zz_raze", None, reads=False, destroys=True, formerly=["zz_level"])
+    raze = Facts(
+        "zz_raze", None, is_read_only=False, is_destructive=True, formerly=["zz_level"]
+    )
     assert Subset(exclude=["zz_lev*"]).reason_left_out(raze) == "it is excluded"
     assert Subset(tools=["zz_level"]).reason_left_out(raze) is None
     Subset(exclude=["zz_level"]).check([raze])

@@ -12,19 +12,20 @@ from .tools import Imported, group_by_family
 
 SHOWN = 4
 EACH = "each"
+NO_TAG = "(no tag)"
 FEW = 40  # so many are chosen at first, and the others taken out
 
 
-def operations_of(listed: Sequence[Operation]) -> list[Operation]:
+def choose_operations(listed: Sequence[Operation]) -> list[Operation]:
     """The operations that somebody wants, chosen by tag and then one by one.
 
     Raises:
         BackError: They want the question before.
         KeyboardInterrupt: They left.
     """
-    counts = Counter(
-        tag for operation in listed for tag in operation.tags or ["(no tag)"]
-    )
+    counts = Counter[str]()
+    for operation in listed:
+        counts.update(_tags_of(operation))
     tags: list[str] = []
     chosen: list[Operation] = []
 
@@ -32,22 +33,20 @@ def operations_of(listed: Sequence[Operation]) -> list[Operation]:
         prompts.print_line(
             f"{len(listed)} operations are too many for a model to choose from well."
         )
-        rows = [
-            (one_line(tag), f"({count})", tag) for tag, count in sorted(counts.items())
-        ]
+        rows = []
+        for tag, count in sorted(counts.items()):
+            rows.append((one_line(tag), f"({count})", tag))
         tags[:] = prompts.ask_choices("Which tags?", rows)
 
     def named() -> None:
-        chosen[:] = [
-            operation
-            for operation in listed
-            if set(operation.tags or ["(no tag)"]) & set(tags)
-        ]
+        chosen.clear()
+        for operation in listed:
+            if set(_tags_of(operation)) & set(tags):
+                chosen.append(operation)
         if len(chosen) > 1:
-            rows = [
-                (operation.name, operation.text("summary"), operation)
-                for operation in chosen
-            ]
+            rows = []
+            for operation in chosen:
+                rows.append((operation.name, operation.text("summary"), operation))
             chosen[:] = prompts.ask_choices(
                 "Which operations?", rows, len(chosen) <= FEW
             )
@@ -56,7 +55,11 @@ def operations_of(listed: Sequence[Operation]) -> list[Operation]:
     return chosen
 
 
-def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
+def _tags_of(operation: Operation) -> list[str]:
+    return operation.tags or [NO_TAG]
+
+
+def choose_behaviors(rows: Sequence[Imported]) -> dict[str, str]:
     """What somebody says of operations whose signals clash, by operation.
 
     Operations of one family (`POST .../filter`, a `refresh` parameter throughout) are one question.
@@ -66,23 +69,19 @@ def behaviors_of(rows: Sequence[Imported]) -> dict[str, str]:
         KeyboardInterrupt: They left.
     """
     behaviors: dict[str, str] = {}
-    questions = group_by_family(
-        [
-            imported
-            for imported in rows
-            if imported.derived.asked and imported.tool is not None
-        ]
-    )
+    doubtful = []
+    for row in rows:
+        if row.derived.asked and row.tool is not None:
+            doubtful.append(row)
+    questions = group_by_family(doubtful)
 
     def ask(place: str, imported: Imported) -> None:
         operation = imported.operation
         prompts.print_line(f"{operation.key}: {operation.text('summary')[:200]}", place)
         prompts.print_line(f"({imported.derived.reason})")
-        allowed = [
-            row
-            for row in list_meanings()
-            if row[0] != "read" or operation.method not in ("PUT", "PATCH", "DELETE")
-        ]
+        allowed = list_meanings()
+        if operation.method in ("PUT", "PATCH", "DELETE"):
+            allowed = [row for row in allowed if row[0] != "read"]
         guess = behaviors.get(operation.key, imported.derived.behavior)
         behaviors[operation.key] = prompts.ask_choice(
             "What does it do?", allowed, guess

@@ -17,7 +17,7 @@ from .derived import SAFE, Derived
 from .evidence import ANYTHING, find_second_action
 from .extensions import declared
 from .imperatives import find_writing_input
-from .operations import Operation, words
+from .operations import Operation, split_words, words
 from .steps import find_side_effect, find_step
 from .verbs import ALL_VERBS, DOING, DOUBLE, MOVING, OBJECTS, READ, base
 
@@ -37,7 +37,7 @@ def derive(operation: Operation) -> Derived:
 
 def _safe(operation: Operation) -> Derived:
     """A method that reads by its definition, unless something speaks against it."""
-    doubts = list(_doubts(operation))
+    doubts = list(_find_doubts(operation))
     if doubts:
         reason = f"{operation.method}, but {'; '.join(doubts)}"
         input_doubt = find_writing_input(operation)
@@ -66,24 +66,24 @@ class _Words:
         self.is_told = self.verb != "get" or is_stated
 
 
-def _doubts(operation: Operation) -> list[str]:
+def _find_doubts(operation: Operation) -> list[str]:
     """Return everything that speaks against a read, in the order in which people are told."""
     verbs = _Words(operation)
     doubts = [
-        *_doubts_of_names(verbs),
-        *_doubts_of_summary(verbs),
-        *_doubts_of_description(verbs),
-        *_doubts_of_steps(verbs),
+        *_find_name_doubts(verbs),
+        *_find_summary_doubts(verbs),
+        *_find_description_doubts(verbs),
+        *_find_step_doubts(verbs),
     ]
     for find in (find_step, find_side_effect):
         if not doubts and (doubt := find(operation)):
             doubts.append(doubt)
-    doubts += _doubts_of_responses(operation)
-    doubts += _doubts_of_inputs(operation, reads=verbs.reads)
+    doubts += _find_response_doubts(operation)
+    doubts += _find_input_doubts(operation, reads=verbs.reads)
     return list(dict.fromkeys(doubts))
 
 
-def _doubts_of_names(verbs: _Words) -> Iterator[str]:
+def _find_name_doubts(verbs: _Words) -> Iterator[str]:
     """Doubts from the operationId and the end of the path."""
     operation = verbs.operation
     if verbs.verb in DOING and verbs.verb not in READ:
@@ -98,7 +98,7 @@ def _doubts_of_names(verbs: _Words) -> Iterator[str]:
         yield f"its path ends in {operation.tail!r}"
 
 
-def _doubts_of_summary(verbs: _Words) -> Iterator[str]:
+def _find_summary_doubts(verbs: _Words) -> Iterator[str]:
     """Doubts from the first sentence."""
     operation, summary, spoken = verbs.operation, verbs.said, verbs.spoken
     is_double = spoken in DOUBLE and bool({*summary[1:2]} & OBJECTS)
@@ -118,7 +118,7 @@ def _doubts_of_summary(verbs: _Words) -> Iterator[str]:
             yield f"it lets somebody {allowed}"
 
 
-def _doubts_of_description(verbs: _Words) -> Iterator[str]:
+def _find_description_doubts(verbs: _Words) -> Iterator[str]:
     """Doubts from the verb with which a description begins."""
     described = verbs.operation.said("description")
     if described[:2] in ENDPOINTS:
@@ -132,7 +132,7 @@ def _doubts_of_description(verbs: _Words) -> Iterator[str]:
             yield f"its description says {verb!r}"
 
 
-def _doubts_of_steps(verbs: _Words) -> Iterator[str]:
+def _find_step_doubts(verbs: _Words) -> Iterator[str]:
     """Doubts from a callback, a connection, and what is done beside reading."""
     tail = words(verbs.operation.tail)
     if tail[:1] == ["callback"] and verbs.spoken not in READ:
@@ -143,14 +143,9 @@ def _doubts_of_steps(verbs: _Words) -> Iterator[str]:
         yield f"it also says {second!r}"
 
 
-def _doubts_of_responses(operation: Operation) -> Iterator[str]:
+def _find_response_doubts(operation: Operation) -> Iterator[str]:
     """Doubts from scopes, statuses and callbacks."""
-    write = re.compile(load_tables()["write_scope"])
-    requirements = [scopes for scopes in operation.scopes if scopes]
-    if requirements and all(
-        any(write.search(scope) for scope in scopes) for scopes in requirements
-    ):
-        scope = next(scope for scope in requirements[0] if write.search(scope))
+    if scope := _find_write_scope(operation):
         yield f"it asks for the scope {scope!r}"
     if "202" in operation.statuses and not {"200", "206"} & set(operation.statuses):
         yield "it answers 202"
@@ -158,7 +153,19 @@ def _doubts_of_responses(operation: Operation) -> Iterator[str]:
         yield "it has callbacks"
 
 
-def _doubts_of_inputs(operation: Operation, *, reads: bool) -> Iterator[str]:
+def _find_write_scope(operation: Operation) -> str:
+    """Return a scope for writing where every set of required scopes has one; else nothing."""
+    write = re.compile(load_tables()["write_scope"])
+    write_scopes = []
+    for scopes in filter(None, operation.scopes):
+        write_scope = next(filter(write.search, scopes), "")
+        if not write_scope:
+            return ""
+        write_scopes.append(write_scope)
+    return write_scopes[0] if write_scopes else ""
+
+
+def _find_input_doubts(operation: Operation, *, reads: bool) -> Iterator[str]:
     """Doubts from parameters that change something, or choose what is done."""
     if doubt := find_writing_input(operation):
         yield doubt
@@ -168,9 +175,8 @@ def _doubts_of_inputs(operation: Operation, *, reads: bool) -> Iterator[str]:
         name = str(parameter.get("name"))
         if name.lower() in ANYTHING:
             yield f"its parameter {parameter.get('name')!r} may do anything"
-        acts = any(
-            set(words(choice)) & DOING for choice in _choices(operation, parameter)
-        )
+        choice_words = split_words(_choices(operation, parameter))
+        acts = bool(DOING.intersection(choice_words))
         if not reads and acts and name.lower() in load_tables()["action_parameters"]:
             yield f"its parameter {parameter.get('name')!r} chooses what it does"
 
@@ -178,4 +184,4 @@ def _doubts_of_inputs(operation: Operation, *, reads: bool) -> Iterator[str]:
 def _choices(operation: Operation, parameter: Mapping[str, Any]) -> list[str]:
     schema = operation.document.followed(parameter.get("schema") or {})
     listed = schema.get("enum")
-    return [str(choice) for choice in listed] if isinstance(listed, list) else []
+    return list(map(str, listed)) if isinstance(listed, list) else []

@@ -36,7 +36,7 @@ def body(operation: Operation, inputs: Inputs, *, gated: bool) -> None:
     Raises:
         LeftOutError: The request cannot be sent.
     """
-    kinds = [str(kind) for kind in operation.contents]
+    kinds = list(map(str, operation.contents))
     needed = operation.body.get("required") is True
     if not kinds or operation.method in ("GET", "HEAD"):
         return _leave_body(operation, inputs, needed)
@@ -276,14 +276,17 @@ def inside(
     except UnresolvedError:
         return ""
     fields, needed = properties_of(schema), required_of(schema)
-    names = [(clean(name, 30), name, inner) for name, inner in fields.items()][:most]
-    listed = ", ".join(text for text, _, _ in names if text)
+    names, described = [], []
+    for name, inner in [*fields.items()][:most]:
+        text = clean(name, 30)
+        if not text:
+            continue
+        names.append(text)
+        if typed_too:
+            is_needed = not needed or name in needed
+            described.append(f"{text}{_about_field(operation, inner, is_needed)}")
+    listed = ", ".join(names)
     if typed_too:
-        described = [
-            f"{text}{_about_field(operation, inner, not needed or name in needed)}"
-            for text, name, inner in names
-            if text
-        ]
         longer = ", ".join(described)
         listed = longer if len(longer) <= LONGEST_FIELDS else listed
     return listed + (" and more" if len(fields) > most else "")

@@ -36,14 +36,21 @@ class Changes:
             ("wording", self.texts),
             ("request", self.requests),
         )
-        return [
-            fit_line(f"{word}: {line}") for word, listed in groups for line in listed
-        ]
+        report_lines = []
+        for word, listed in groups:
+            for line in listed:
+                report_lines.append(fit_line(f"{word}: {line}"))
+        return report_lines
 
 
 def fit_line(line: str) -> str:
     """A line of a report, cut to what a terminal and a log show."""
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"
+
+
+def _index_tools(answer: object) -> dict[str, dict[str, Any]]:
+    """Return the tools of an answer by their names."""
+    return {str(tool.get("name")): tool for tool in parse_entries(answer)}
 
 
 def compare_tools(
@@ -56,8 +63,7 @@ def compare_tools(
         now: The answer `tools` of now.
         renames: New names of tools by old ones.
     """
-    old = {str(tool.get("name")): tool for tool in parse_entries(before)}
-    new = {str(tool.get("name")): tool for tool in parse_entries(after)}
+    old, new = _index_tools(before), _index_tools(after)
     renames = dict(renames or {})
     for name, tool in new.items():
         for former in tool.get("formerly") or ():
@@ -91,9 +97,9 @@ def _compare(
     for key in ("confirm", "destructive", "idempotent", "exceptions"):
         if before.get(key) != after.get(key):
             changes.behaviors.append(f"{name}: {key}")
-    changes.texts += [
-        f"{name}: its {key}" for key in TEXTS if before.get(key) != after.get(key)
-    ]
+    for key in TEXTS:
+        if before.get(key) != after.get(key):
+            changes.texts.append(f"{name}: its {key}")
     if before.get("returns") != after.get("returns"):
         changes.texts.append(f"{name}: what it says of its result")
     if before.get("http") != after.get("http"):
@@ -128,9 +134,11 @@ def _params(tool: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     entries = (
         listed if isinstance(listed, Sequence) and not isinstance(listed, str) else ()
     )
-    return {
-        str(param["name"]): param for param in entries if isinstance(param, Mapping)
-    }
+    params = {}
+    for param in entries:
+        if isinstance(param, Mapping):
+            params[str(param["name"])] = param
+    return params
 
 
 def _is_required(param: Mapping[str, Any]) -> bool:
@@ -197,9 +205,8 @@ def _stricter_fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
     reasons = []
     for name, param in new.items():
         if name in old:
-            reasons += [
-                f"{name}: {reason}" for reason in find_stricter(old[name], param)
-            ]
+            for reason in find_stricter(old[name], param):
+                reasons.append(f"{name}: {reason}")
         elif old and _is_required(param):
             reasons.append(f"requires the new field {name}")
     return reasons

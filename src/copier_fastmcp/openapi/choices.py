@@ -32,20 +32,23 @@ def parts(operation: Operation) -> list[Operation]:
     except (UnresolvedError, KeyError):
         return [operation]
     values = field.get("enum")
-    listed = (
-        [choice for choice in values if choice is not None]
-        if isinstance(values, list)
-        else []
-    )
-    if not 1 < len(listed) <= MOST or len(
-        {str(choice).lower() for choice in listed}
-    ) < len(listed):
-        return [operation]
-    if not all(
-        isinstance(choice, str) and VALUE.fullmatch(choice.strip()) for choice in listed
-    ):
-        return [operation]
-    return [_one(operation, kind, schema, field, name, choice) for choice in listed]
+    choices = _parse_choices(values) if isinstance(values, list) else []
+    operations = []
+    for choice in choices:
+        operations.append(_one(operation, kind, schema, field, name, choice))
+    return operations or [operation]
+
+
+def _parse_choices(values: list[Any]) -> list[str]:
+    """Return the values of the field that chooses; none if an operation for each cannot be told from the others."""
+    choices = [choice for choice in values if choice is not None]
+    if not 1 < len(choices) <= MOST:
+        return []
+    for choice in choices:
+        if not isinstance(choice, str) or not VALUE.fullmatch(choice.strip()):
+            return []
+    is_unique = len(set(map(str.lower, choices))) == len(choices)
+    return choices if is_unique else []
 
 
 def _one(

@@ -1,5 +1,6 @@
 """The operations of a document that were asked for, as tools and as answers."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from ..errors import RefusedError, one_line, print_message
 from .changes import fit_line
 from .choices import parts
 from .document import Document, read
+from .json_values import omit_keys
 from .large import offer_search
 from .matching import Endpoint, parse_endpoint
 from .merging import Before, remembered
@@ -17,7 +19,7 @@ from .phased import ImportNotes
 from .reporting import report, without
 from .selecting import MANY, Selection
 from .server import ANY_ADDRESS, about, relative_base
-from .tools import Imported, Options, imported
+from .tools import Imported, Options, collect_tools, imported
 
 MOST_TOOLS = 3000
 
@@ -27,14 +29,14 @@ def convert(
 ) -> list[Imported]:
     """Operations as tools, with names that are unique among them and those that are taken."""
     names = Names(taken, options.names)
-    return [
-        imported(part, names, options)
-        for operation in listed
-        for part in parts(operation)
-    ]
+    rows = []
+    for operation in listed:
+        for part in parts(operation):
+            rows.append(imported(part, names, options))
+    return rows
 
 
-def endpoints_of(document: Document) -> list[Endpoint]:
+def list_endpoints(document: Document) -> list[Endpoint]:
     """Every operation of a document, as a later import recognizes it."""
     endpoints = []
     for operation in operations(document):
@@ -43,25 +45,35 @@ def endpoints_of(document: Document) -> list[Endpoint]:
     return endpoints
 
 
-def record_of(
+def build_record(
     document: Document, rows: Sequence[Imported], options: Options, selection: Selection
 ) -> Before:
     """What the next import has to know of this one, but for the answers."""
     tools = {row.operation.key: row.tool for row in rows if row.tool}
-    operation_ids = {row.key: row.operation_id for row in endpoints_of(document)}
+    operation_ids = {row.key: row.operation_id for row in list_endpoints(document)}
     return Before(tools, options.behaviors, selection.kept(), {}, operation_ids)
 
 
-def remembered_selection(document: Document, before: Before) -> Selection:
+def restore_selection(document: Document, before: Before) -> Selection:
     """The selection of the last import; where a path in it is gone, the operations that it chose."""
-    selection = Selection(
-        **{key: list(value) for key, value in before.selection.items()}
-    )
+    selection = _copy_selection(before.selection)
     if not selection.unused(list(operations(document))):
         return selection
-    names = dict.fromkeys(" ".join(key.split(" ")[:2]) for key in before.tools)
-    keys = {operation.name for operation in operations(document)}
-    return Selection(operation=[_literal(name) for name in names if name in keys])
+    names = {operation.name for operation in operations(document)}
+    globs: dict[str, None] = {}
+    for key in before.tools:
+        name = " ".join(key.split(" ")[:2])
+        if name in names:
+            globs[_literal(name)] = None
+    return Selection(operation=[*globs])
+
+
+def _copy_selection(globs: Mapping[str, Sequence[str] | None]) -> Selection:
+    """Return a selection with globs of its own."""
+    copied = {}
+    for kind, values in globs.items():
+        copied[kind] = list(values or [])
+    return Selection(**copied)
 
 
 def chosen(document: Document, selection: Selection) -> list[Operation]:
@@ -72,18 +84,11 @@ def chosen(document: Document, selection: Selection) -> list[Operation]:
     """
     everything = list(operations(document))
     if unused := selection.unused(everything):
-        tags = sorted({tag for operation in everything for tag in operation.tags})
-        hint = (
-            f"its tags are {', '.join(tags[:12])}"
-            if "--tag" in unused[0] and tags
-            else "as in POST /a/{b}"
-        )
+        hint = _hint_for(unused[0], everything)
         raise RefusedError(
             one_line(f"{unused[0]} fits no operation of {document.path}; {hint}")
         )
-    operations_chosen = [
-        operation for operation in everything if selection.takes(operation)
-    ]
+    operations_chosen = list(filter(selection.takes, everything))
     if not operations_chosen:
         reason = (
             "no operation that fits all of these globs"
@@ -100,7 +105,17 @@ def chosen(document: Document, selection: Selection) -> list[Operation]:
     return operations_chosen
 
 
-def gathered(
+def _hint_for(unused: str, everything: Sequence[Operation]) -> str:
+    """Return what a glob that fits nothing could be instead."""
+    tags = set[str]()
+    for operation in everything:
+        tags.update(operation.tags)
+    if "--tag" in unused and tags:
+        return f"its tags are {', '.join(sorted(tags)[:12])}"
+    return "as in POST /a/{b}"
+
+
+def gather_tools(
     document: Document,
     selection: Selection,
     options: Options,
@@ -122,24 +137,24 @@ def gathered(
     if not asking:
         return convert(listed, options, taken), selection
     from ..terminal.prompts import run_steps
-    from .asking import behaviors_of, operations_of
+    from .asking import choose_behaviors, choose_operations
 
-    wanted, before = list(listed), dict(options.behaviors)
+    selected, before = list(listed), dict(options.behaviors)
     rows: list[Imported] = []
 
     def which() -> None:
-        wanted[:] = operations_of(listed)
+        selected[:] = choose_operations(listed)
 
     def what() -> None:
         options.behaviors = dict(before)
-        rows[:] = convert(wanted, options, taken)
+        rows[:] = convert(selected, options, taken)
         if any(row.derived.asked and row.tool for row in rows):
-            options.behaviors |= behaviors_of(rows)
-            rows[:] = convert(wanted, options, taken)
+            options.behaviors |= choose_behaviors(rows)
+            rows[:] = convert(selected, options, taken)
 
-    run_steps([which, what] if not selection and len(wanted) > MANY else [what])
-    if len(wanted) < len(listed):
-        selection = Selection(operation=[_literal(row.name) for row in wanted])
+    run_steps([which, what] if not selection and len(selected) > MANY else [what])
+    if len(selected) < len(listed):
+        selection = Selection(operation=[_literal(row.name) for row in selected])
     return rows, selection
 
 
@@ -148,7 +163,8 @@ def answers_of(
 ) -> tuple[dict[str, Any], list[str]]:
     """A whole answers file, and what a person should know of it."""
     answers, notes = about(document)
-    return {**answers, "tools": [row.tool for row in rows if row.tool]}, notes
+    answers = {**answers, "tools": collect_tools(rows)}
+    return answers, notes
 
 
 def from_document(
@@ -172,14 +188,14 @@ def from_document(
         KeyboardInterrupt: They left.
     """
     document, options = read(file), Options()
-    selection = Selection(**{key: list(value or []) for key, value in globs.items()})
-    rows, selection = gathered(document, selection, options, asking=asking)
+    selection = _copy_selection(globs)
+    rows, selection = gather_tools(document, selection, options, asking=asking)
     answers, lines = answers_of(document, rows)
     lines += offer_search(answers, rows, asking=asking)
     if "api" not in answers and not asking and (prefix := relative_base(document)):
         answers["api"] = f"{ANY_ADDRESS}{prefix}"
-    record = record_of(document, rows, options, selection)
-    record.answers = {key: value for key, value in answers.items() if key != "tools"}
+    record = build_record(document, rows, options, selection)
+    record.answers = omit_keys(answers, ("tools",))
     notes.lines[:] = [*lines, *without(rows)]
     notes.record = remembered(record)
     for line in [*report(rows), *lines]:
@@ -198,4 +214,4 @@ def from_document(
 
 def _literal(name: str) -> str:
     """A name as a glob that fits only it."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+    return re.sub(r"[*?\[]", r"[\g<0>]", name)

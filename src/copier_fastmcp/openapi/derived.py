@@ -29,7 +29,7 @@ class Derived:
         return f"{self.source}: {self.reason}"
 
 
-def shortly(reason: str) -> tuple[str, int]:
+def shorten_reason(reason: str) -> tuple[str, int]:
     """A reason with what says the same word brought together, and how many say it at most."""
     most = 0
 
@@ -39,11 +39,13 @@ def shortly(reason: str) -> tuple[str, int]:
         for place, word in re.findall(VOICE, run[0]):
             by_word.setdefault(word, []).append(place)
         most = max(most, sum(map(len, by_word.values())))
-        rows = by_word.items()
-        return " and ".join(
-            f"its {' and '.join([', '.join(places[:-1])] * (len(places) > 1) + places[-1:])} "
-            f"{'say' if len(places) > 1 else 'says'} {word}"
-            for word, places in rows
-        )
+        phrases = []
+        for word, places in by_word.items():
+            if len(places) == 1:
+                phrases.append(f"its {places[0]} says {word}")
+            else:
+                listed = f"{', '.join(places[:-1])} and {places[-1]}"
+                phrases.append(f"its {listed} say {word}")
+        return " and ".join(phrases)
 
     return re.sub(f"{VOICE}(?: and {VOICE})*", joined, reason), most

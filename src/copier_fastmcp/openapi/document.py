@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ..errors import RefusedError
+from .json_values import omit_keys
 from .reading import load
 from .swagger import convert_swagger
 
@@ -44,10 +45,12 @@ class Document:
     @cached_property
     def collections(self) -> frozenset[str]:
         """The paths that have items below them, as `/notes` has `/notes/{id}`."""
-        ends = (
-            path.rstrip("/").rpartition("/") for path in self.root.get("paths") or {}
-        )
-        return frozenset(above for above, _, last in ends if last.startswith("{"))
+        collections = []
+        for path in self.root.get("paths") or {}:
+            above, _, last = path.rstrip("/").rpartition("/")
+            if last.startswith("{"):
+                collections.append(above)
+        return frozenset(collections)
 
     def follow(self, value: Any) -> dict[str, Any]:
         """What a reference stands for, with what is written beside it; other values as they are.
@@ -64,7 +67,7 @@ class Document:
             reference = value.get("$ref")
             if not isinstance(reference, str):
                 return {**value, **siblings} if siblings else value
-            siblings = {**{k: v for k, v in value.items() if k != "$ref"}, **siblings}
+            siblings = {**omit_keys(value, ("$ref",)), **siblings}
             value = self.at(reference)
         raise UnresolvedError("its references go in a circle")
 

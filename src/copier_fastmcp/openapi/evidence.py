@@ -90,7 +90,7 @@ def describe_version(operation: Operation) -> str:
 def body_field_names(operation: Operation) -> list[str]:
     """The names of the fields of a body in JSON."""
     properties = operation.json_body[1].get("properties")
-    return [str(name) for name in properties] if isinstance(properties, dict) else []
+    return list(map(str, properties)) if isinstance(properties, dict) else []
 
 
 def find_choice_field(operation: Operation) -> str:
@@ -132,19 +132,20 @@ def find_second_action(operation: Operation) -> str:
         for at, word in enumerate(sentence[:-1]):
             if word in OTHERS:
                 break
-            after = next(
-                (
-                    word_after
-                    for word_after in sentence[at + 1 :]
-                    if word_after not in ("then", "also")
-                ),
-                "",
-            )
+            after = _find_following_word(sentence[at + 1 :])
             is_action = base(after) in BESIDE or (
                 base(after) in BESIDE_IT and {*sentence[at + 2 :][:1]} & OBJECTS
             )
             if at and word == "and" and is_action and third == (after not in ALL_VERBS):
                 return base(after)
+    return ""
+
+
+def _find_following_word(following: list[str]) -> str:
+    """Return the first word that is no adverb of time or addition; empty without one."""
+    for word in following:
+        if word not in ("then", "also"):
+            return word
     return ""
 
 
@@ -184,27 +185,25 @@ def _find_response_cons(operation: Operation) -> Iterator[str]:
     """Find responses that a read does not have."""
     if set(operation.success) != {"200"}:
         yield NOT_200
-    for response in operation.success.values():
-        if "location" in map(str.lower, headers(response)):
-            yield "it answers with Location"
-            return
+    if has_location(operation):
+        yield "it answers with Location"
 
 
 def _nouns_of(operation: Operation) -> set[str]:
     """The resources on the way of a path: /block_types/filter blocks nothing."""
-    nouns = set()
+    nouns = set[str]()
     for part in operation.segments[:-1]:
         if "{" not in part:
-            nouns |= {singular(word) for word in words(part)}
+            nouns.update(map(singular, words(part)))
     return nouns
 
 
 def _find_verb_cons(operation: Operation, signals: Signals) -> Iterator[str]:
     """Find verbs that change something, and nouns that are made on request."""
     nouns = _nouns_of(operation)
-    spoken = {base(word) for word in words(operation.text("summary"))[:1]}
+    spoken = set(map(base, words(operation.text("summary"))[:1]))
     named = {word for word in operation.id_words if singular(word) not in nouns}
-    named |= {base(word) for word in signals.tail}
+    named.update(map(base, signals.tail))
     particles = {*operation.id_words[1:2], *signals.tail[1:2]}
     if {"in", "out", "off"} & particles:  # check in a guest
         yield "its verb goes on with 'in' or 'out'"
@@ -241,7 +240,8 @@ def _find_input_cons(
         for find in finders:
             if doubt := find(operation):
                 yield doubt
-    free = sorted(ANYTHING & {name.lower() for name in body_field_names(operation)})
+    field_names = map(str.lower, body_field_names(operation))
+    free = sorted(ANYTHING.intersection(field_names))
     if free:
         yield f"its body has {free[0]!r}, which may do anything"
 
@@ -250,6 +250,15 @@ def headers(answer: dict[str, Any]) -> dict[str, Any]:
     """The headers of an answer; none where they are not a mapping."""
     fields = answer.get("headers")
     return fields if isinstance(fields, dict) else {}
+
+
+def has_location(operation: Operation) -> bool:
+    """Whether a success names the address of something, most likely of a new record."""
+    for response in operation.success.values():
+        names = map(str.lower, headers(response))
+        if "location" in names:
+            return True
+    return False
 
 
 def is_collection(operation: Operation) -> bool:

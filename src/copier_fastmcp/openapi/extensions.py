@@ -41,10 +41,11 @@ def hints(operation: Operation) -> tuple[str, dict[str, bool]]:
         ),
         ("x-speakeasy-mcp", extensions.get("x-speakeasy-mcp")),
     ):
-        values = {key: value for key, value in _mapping(holder).items() if key in HINTS}
-        if flags := {
-            key: value for key, value in values.items() if isinstance(value, bool)
-        }:
+        flags = {}
+        for key, value in _mapping(holder).items():
+            if key in HINTS and isinstance(value, bool):
+                flags[key] = value
+        if flags:
             return name, flags
     return "", {}
 
@@ -58,18 +59,15 @@ def name_of(operation: Operation) -> str:
     return ""
 
 
-def switched_off(operation: Operation) -> bool:
+def is_switched_off(operation: Operation) -> bool:
     """Whether the document says that this is not a tool."""
-    mine = [
-        operation.extensions.get(key)
-        for key in ("x-mcp", "x-speakeasy-mcp", "x-frontmcp")
-    ]
-    return any(
-        extension is False
-        or _mapping(extension).get("disabled") is True
-        or _mapping(extension).get("enabled") is False
-        for extension in mine
-    )
+    for key in ("x-mcp", "x-speakeasy-mcp", "x-frontmcp"):
+        extension = operation.extensions.get(key)
+        settings = _mapping(extension)
+        is_disabled = settings.get("disabled") is True
+        if extension is False or is_disabled or settings.get("enabled") is False:
+            return True
+    return False
 
 
 def declared(operation: Operation, derived: Derived) -> Derived | None:

@@ -7,12 +7,13 @@ from typing import Any
 from ..tools_answer import parse_entries
 from .converting import (
     answers_of,
-    endpoints_of,
-    gathered,
-    record_of,
-    remembered_selection,
+    build_record,
+    gather_tools,
+    list_endpoints,
+    restore_selection,
 )
 from .document import Document
+from .json_values import omit_keys
 from .large import group_by_tag, is_grouped, offer_search
 from .matching import keep_path_parameters, match_endpoints
 from .merging import Before, Merged, merge, merge_answers
@@ -67,14 +68,14 @@ def import_document(
     """
     matches: dict[str, str] = {}
     if before.tools:
-        matches = match_endpoints(before.endpoints(), endpoints_of(document))
+        matches = match_endpoints(before.endpoints(), list_endpoints(document))
     before = before.moved(matches)
     if not selection and before.selection:
-        selection = remembered_selection(document, before)
+        selection = restore_selection(document, before)
     options.behaviors.update(before.behaviors)
     options.names = {key: tool["name"] for key, tool in before.tools.items()}
     taken = _handwritten_names(mine, options)
-    rows, selection = gathered(document, selection, options, taken, asking=asking)
+    rows, selection = gather_tools(document, selection, options, taken, asking=asking)
     for row in rows:
         earlier = before.tools.get(row.operation.key)
         if row.tool and earlier:
@@ -84,8 +85,8 @@ def import_document(
         notes += offer_search(answers, rows, asking=asking)
     elif is_grouped(before.tools.values()):
         group_by_tag(rows)
-    record = record_of(document, rows, options, selection)
-    record.answers = {key: value for key, value in answers.items() if key != "tools"}
+    record = build_record(document, rows, options, selection)
+    record.answers = omit_keys(answers, ("tools",))
     if not mine:
         return Import(rows, answers, record, None, notes)
     merged = merge(mine.get("tools") or [], before, record.tools)

@@ -1,4 +1,4 @@
-"""What a tool takes in: parameters as they are gathered."""
+"""What a tool takes in: parameters as they are gather_tools."""
 
 import re
 from dataclasses import dataclass, field

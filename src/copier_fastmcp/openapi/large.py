@@ -6,15 +6,16 @@ from keyword import iskeyword
 from typing import Any
 
 from .inputs import snake
+from .json_values import omit_keys
 from .sizes import SERVER_BYTES
-from .tools import Imported
+from .tools import Imported, collect_tools, count_bytes
 
 MODULE = re.compile("[a-z][a-z0-9_]{0,39}")
 
 
 def is_large(rows: Sequence[Imported]) -> bool:
     """Whether a model would read more of a server's tools than its suite allows."""
-    return sum(row.bytes for row in rows if row.tool) > SERVER_BYTES
+    return count_bytes(rows) > SERVER_BYTES
 
 
 def offer_search(
@@ -33,7 +34,7 @@ def offer_search(
     if not is_large(rows):
         return []
     group_by_tag(rows)
-    size = sum(row.bytes for row in rows if row.tool)
+    size = count_bytes(rows)
     count = len(answers["tools"])
     summary = (
         f"{count} tools are {size:,} bytes for a model, more than {SERVER_BYTES:,}"
@@ -59,7 +60,7 @@ def is_grouped(tools: Iterable[Mapping[str, Any]]) -> bool:
 
 def group_by_tag(rows: Sequence[Imported]) -> None:
     """Put each tool in the folder of its first tag, which is a toolset."""
-    names = {str(row.tool["name"]) for row in rows if row.tool}
+    names = {str(tool["name"]) for tool in collect_tools(rows)}
     for row in rows:
         module = module_of(row.operation.tags)
         if row.tool and module and module not in names:
@@ -78,4 +79,4 @@ def _insert_module(tool: dict[str, Any], module: str) -> None:
     tool.clear()
     tool["name"] = copy["name"]
     tool["module"] = module
-    tool.update({key: value for key, value in copy.items() if key != "name"})
+    tool.update(omit_keys(copy, ("name",)))

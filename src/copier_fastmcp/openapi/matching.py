@@ -8,7 +8,7 @@ operations fits none.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,10 +68,8 @@ def match_endpoints(
         for endpoint, match in pairs:
             matches[endpoint.key] = match.key
         keys = {*matches.values()}
-        unmatched[:] = [
-            endpoint for endpoint in unmatched if endpoint.key not in matches
-        ]
-        right[:] = [endpoint for endpoint in right if endpoint.key not in keys]
+        unmatched[:] = _omit_endpoints(unmatched, matches)
+        right[:] = _omit_endpoints(right, keys)
 
     match_by(lambda endpoint: endpoint.key, unmatched)
     match_by(
@@ -84,20 +82,37 @@ def match_endpoints(
     short_before = _without_prefix(unmatched, before)
     right[:] = _without_prefix(right, later)
     match_by(lambda endpoint: (endpoint.method, endpoint.path), short_before)
-    short_before = [
-        endpoint for endpoint in short_before if endpoint.key not in matches
-    ]
+    short_before = _omit_endpoints(short_before, matches)
     renamed = _rename_segments(short_before, right, before, later)
     match_by(lambda endpoint: (endpoint.method, endpoint.path), renamed)
-    renamed = [
-        endpoint
-        for endpoint in renamed
-        if endpoint.key not in matches and endpoint.method in REPLACED_METHODS
-    ]
+    renamed = _omit_endpoints(renamed, matches)
+    renamed = [endpoint for endpoint in renamed if endpoint.method in REPLACED_METHODS]
     match_by(
         lambda endpoint: endpoint.method in REPLACED_METHODS and endpoint.path, renamed
     )
     return matches
+
+
+def _omit_endpoints(
+    endpoints: Iterable[Endpoint], keys: Container[str]
+) -> list[Endpoint]:
+    """Return the endpoints with other keys."""
+    return [endpoint for endpoint in endpoints if endpoint.key not in keys]
+
+
+def _collect_segments(endpoints: Iterable[Endpoint]) -> set[str]:
+    """Return the parts of the paths of some endpoints."""
+    segments = set[str]()
+    for endpoint in endpoints:
+        segments.update(endpoint.segments)
+    return segments
+
+
+def _collect_requests(
+    endpoints: Iterable[Endpoint],
+) -> set[tuple[str, tuple[str, ...]]]:
+    """Return methods and paths of some endpoints."""
+    return {(endpoint.method, endpoint.path) for endpoint in endpoints}
 
 
 def _unique_pairs(
@@ -106,8 +121,8 @@ def _unique_pairs(
     later: Sequence[Endpoint],
 ) -> list[tuple[Endpoint, Endpoint]]:
     """The endpoints whose identity each side has exactly once; an empty identity matches nothing."""
-    old = Counter(identity(endpoint) for endpoint in before)
-    new = Counter(identity(endpoint) for endpoint in later)
+    old = Counter(map(identity, before))
+    new = Counter(map(identity, later))
     by_identity = {identity(endpoint): endpoint for endpoint in later}
     pairs = []
     for endpoint in before:
@@ -123,15 +138,16 @@ def _without_prefix(
     """Endpoints without the literal segments that all paths of their document begin with, and without versions."""
     common = 0
     paths = [endpoint.segments for endpoint in every]
-    while paths and all(len(path) > common + 1 for path in paths):
+    while paths and min(map(len, paths)) > common + 1:
         first = {path[common] for path in paths}
         if len(first) > 1 or "{}" in "".join(first):
             break
         common += 1
-    return [
-        replace(endpoint, segments=_without_version(endpoint.segments[common:]))
-        for endpoint in endpoints
-    ]
+    shortened = []
+    for endpoint in endpoints:
+        segments = _without_version(endpoint.segments[common:])
+        shortened.append(replace(endpoint, segments=segments))
+    return shortened
 
 
 def _without_version(segments: tuple[str, ...]) -> tuple[str, ...]:
@@ -152,26 +168,15 @@ def _rename_segments(
     the earlier one, and one new name explains more operations than any other, two at the least: one
     action that goes while another one comes is no rename.
     """
-    old_names = {part for endpoint in before for part in endpoint.segments}
-    new_names = {part for endpoint in later for part in endpoint.segments}
-    old_segments = sorted(
-        {part for endpoint in earlier for part in endpoint.segments} - new_names
-    )
-    come = sorted(
-        {part for endpoint in right for part in endpoint.segments} - old_names
-    )
-    requests = {(endpoint.method, endpoint.path) for endpoint in right}
+    old_segments = sorted(_collect_segments(earlier) - _collect_segments(later))
+    new_segments = sorted(_collect_segments(right) - _collect_segments(before))
+    requests = _collect_requests(right)
     for name in old_segments:
+        holders = [endpoint for endpoint in earlier if name in endpoint.segments]
         counts = Counter[str]()
-        for candidate in come:
-            moved = [
-                _renamed(endpoint, name, candidate)
-                for endpoint in earlier
-                if name in endpoint.segments
-            ]
-            counts[candidate] = len(
-                {(endpoint.method, endpoint.path) for endpoint in moved} & requests
-            )
+        for candidate in new_segments:
+            moved = _replace_segment(holders, name, candidate)
+            counts[candidate] = len(_collect_requests(moved) & requests)
         best = counts.most_common(2)
         clear = (
             best
@@ -179,17 +184,22 @@ def _rename_segments(
             and (len(best) == 1 or best[1][1] < best[0][1])
         )
         if clear:
-            earlier = [_renamed(endpoint, name, best[0][0]) for endpoint in earlier]
+            earlier = _replace_segment(earlier, name, best[0][0])
     return earlier
 
 
-def _renamed(endpoint: Endpoint, name: str, new_name: str) -> Endpoint:
-    return replace(
-        endpoint,
-        segments=tuple(
-            new_name if part == name else part for part in endpoint.segments
-        ),
-    )
+def _replace_segment(
+    endpoints: Iterable[Endpoint], name: str, new_name: str
+) -> list[Endpoint]:
+    """Return endpoints with a segment of their paths under another name."""
+    renamed = []
+    for endpoint in endpoints:
+        segments = list(endpoint.segments)
+        for at, segment in enumerate(segments):
+            if segment == name:
+                segments[at] = new_name
+        renamed.append(replace(endpoint, segments=tuple(segments)))
+    return renamed
 
 
 def keep_path_parameters(
@@ -206,9 +216,9 @@ def keep_path_parameters(
     old_names = PLACEHOLDER.findall(str(earlier.get("http", "")).partition("?")[0])
     if len(new_names) != len(old_names):
         return renamed_tool
-    renames = {
-        new[1:-1]: old[1:-1] for new, old in zip(new_names, old_names, strict=True)
-    }
+    renames = {}
+    for new, old in zip(new_names, old_names, strict=True):
+        renames[new[1:-1]] = old[1:-1]
     other_names = {str(param["name"]) for param in tool.get("params", ())} - {*renames}
     if len({*renames.values()}) < len(renames) or other_names & {*renames.values()}:
         return renamed_tool

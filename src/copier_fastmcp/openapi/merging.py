@@ -12,6 +12,7 @@ import yaml
 from ..errors import RefusedError
 from ..tables import load_tables
 from ..tools_answer import get_tool_name
+from .json_values import list_objects, omit_keys, pick_keys
 from .matching import Endpoint, parse_endpoint
 from .naming import LONGEST, camel
 
@@ -45,15 +46,16 @@ class Before:
         """The same import under the keys that its operations have now."""
         return replace(
             self,
-            tools={matches.get(key, key): tool for key, tool in self.tools.items()},
-            behaviors={
-                matches.get(key, key): value for key, value in self.behaviors.items()
-            },
-            operation_ids={
-                matches.get(key, key): value
-                for key, value in self.operation_ids.items()
-            },
+            tools=_rename_keys(self.tools, matches),
+            behaviors=_rename_keys(self.behaviors, matches),
+            operation_ids=_rename_keys(self.operation_ids, matches),
         )
+
+
+def _rename_keys(
+    mapping: Mapping[str, Any], renames: Mapping[str, str]
+) -> dict[str, Any]:
+    return {renames.get(key, key): value for key, value in mapping.items()}
 
 
 @dataclass
@@ -88,6 +90,10 @@ def load_before(out: Path) -> Before:
     return parse_record(text, path)
 
 
+def _parse_strings(mapping: Mapping[Any, Any]) -> dict[str, str]:
+    return {str(key): str(value) for key, value in mapping.items()}
+
+
 def parse_record(text: str, path: Path) -> Before:
     """Parse the record that an import wrote.
 
@@ -100,22 +106,17 @@ def parse_record(text: str, path: Path) -> Before:
     """
     try:
         record = json.loads(text)
-        tools = {
-            str(key): {**value, "name": str(value["name"])}
-            for key, value in record["tools"].items()
-        }
-        behaviors = {
-            str(key): str(value) for key, value in record.get("behaviors", {}).items()
-        }
+        tools = {}
+        for key, tool in record["tools"].items():
+            tools[str(key)] = {**tool, "name": str(tool["name"])}
+        behaviors = _parse_strings(record.get("behaviors", {}))
         if unknown := {*behaviors.values()} - {*load_tables()["behaviors"]}:
             raise ValueError(f"{min(unknown)} is not a behavior")
         globs = record.get("selection", {})
-        selection = {
-            key: [str(glob) for glob in globs[key]] for key in KINDS if key in globs
-        }
-        ids = {
-            str(key): str(value) for key, value in record.get("operations", {}).items()
-        }
+        selection = {}
+        for kind, values in pick_keys(globs, KINDS).items():
+            selection[kind] = list(map(str, values))
+        ids = _parse_strings(record.get("operations", {}))
         return Before(tools, behaviors, selection, dict(record.get("answers", {})), ids)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path) from error
@@ -171,18 +172,14 @@ def merge_answers(
     Returns:
         The answers with the author's tools, and a line for each that both changed.
     """
-    followed = {key: later[key] for key in FOLLOWED if key in later}
-    base = {key: before.answers[key] for key in FOLLOWED if key in before.answers}
+    followed = pick_keys(later, FOLLOWED)
+    author = pick_keys(mine, FOLLOWED)
+    base = pick_keys(before.answers, FOLLOWED)
     if not base:  # an import of an earlier release remembers tools alone
-        base = {key: value for key, value in followed.items() if key in mine}
-    author = {key: mine[key] for key in FOLLOWED if key in mine}
+        base = pick_keys(followed, author)
     merged, conflicts = _three(base, author, followed)
     lines = [f"your {key} stays, the document changed it" for key in conflicts]
-    additions = {
-        key: value
-        for key, value in later.items()
-        if key not in mine and key not in FOLLOWED
-    }
+    additions = omit_keys(later, {*mine, *FOLLOWED})
     return {**mine, **additions, **merged}, lines
 
 
@@ -201,10 +198,8 @@ def merge(
     """
     merged = Merged()
     by_name = {tool["name"]: key for key, tool in before.tools.items()}
-    by_request = {_request(tool): key for key, tool in before.tools.items()}
-    unknown = {
-        _request(tool): key for key, tool in later.items() if key not in before.tools
-    }
+    by_request = _index_requests(before.tools)
+    unknown = _index_requests(omit_keys(later, before.tools))
     handled: set[str] = set()
     for tool in mine:
         request = _request(tool)
@@ -281,16 +276,23 @@ def _add_new_tools(
             merged.added.append(f"{key} ({tool['name']})")
 
 
+def _index_requests(tools: Mapping[str, dict[str, Any]]) -> dict[str, str]:
+    """Return the operations of some tools by their requests."""
+    return {_request(tool): key for key, tool in tools.items()}
+
+
 def _request(tool: Any) -> str:
     if not isinstance(tool, dict):
         return ""
-    fixed = [
-        f" {param.get('name')}={param.get('default')}"
-        for param in tool.get("params") or ()
-        if isinstance(param, dict) and param.get("choices") == [param.get("default")]
-    ]
-    request = " ".join(str(tool.get("http", "")).split(" ")[:2]).partition("?")[0]
-    return request.rstrip("/") + "".join(fixed)
+    target = " ".join(str(tool.get("http", "")).split(" ")[:2]).partition("?")[0]
+    request = target.rstrip("/")
+    for param in tool.get("params") or ():
+        if not isinstance(param, dict):
+            continue
+        default = param.get("default")
+        if param.get("choices") == [default]:
+            request += f" {param.get('name')}={default}"
+    return request
 
 
 def _three(
@@ -299,7 +301,7 @@ def _three(
     """One mapping by its keys; where both changed a key, the author's stands and is named."""
     merged: dict[str, Any] = {}
     conflicts: list[str] = []
-    for key in [*mine, *(key for key in new if key not in mine)]:
+    for key in dict.fromkeys([*mine, *new]):
         old, author, later = (
             base.get(key, MISSING),
             mine.get(key, MISSING),
@@ -331,13 +333,14 @@ def _three(
 def _three_lists(
     base: list[Any], mine: list[Any], new: list[Any]
 ) -> tuple[list[Any], list[str]]:
-    def named(listed: list[Any]) -> dict[str, Any]:
-        return {
-            str(entry.get("name")): entry for entry in listed if isinstance(entry, dict)
-        }
-
-    merged, conflicts = _three(named(base), named(mine), named(new))
+    merged, conflicts = _three(
+        _index_by_name(base), _index_by_name(mine), _index_by_name(new)
+    )
     return [*merged.values()], [f"parameter {entry}" for entry in conflicts]
+
+
+def _index_by_name(entries: list[Any]) -> dict[str, Any]:
+    return {str(entry.get("name")): entry for entry in list_objects(entries)}
 
 
 def written(answers: Mapping[str, Any], source: str) -> str:

@@ -2,7 +2,7 @@
 
 import keyword
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from ..tables import load_tables
 from ..words import singular
@@ -14,11 +14,7 @@ from .verbs import ALL_VERBS, RESERVED, SMALL, STARTED, base
 
 LONGEST, AIM = 64, 40
 MANY_OF = ("list", "search", "find", "query", "count")
-TAKEN = (
-    RESERVED
-    | frozenset(keyword.kwlist)
-    | frozenset(word.lower() for word in keyword.kwlist)
-)
+TAKEN = RESERVED | frozenset(keyword.kwlist) | frozenset(map(str.lower, keyword.kwlist))
 SAME = {
     "read": {
         "retrieve": "get",
@@ -77,22 +73,35 @@ SHORT = {
 
 def ascii_words(text: str) -> list[str]:
     """Words that can be parts of a name."""
-    return [word for word in words(text) if word.isascii()]
+    return list(filter(str.isascii, words(text)))
+
+
+def _literal_parts(segments: Iterable[str]) -> list[str]:
+    """Return the parts of a path that are no parameters and have words for a name."""
+    literal = []
+    for part in segments:
+        if "{" not in part and ascii_words(part):
+            literal.append(part)
+    return literal
+
+
+def _is_noun(part: str) -> bool:
+    """Whether a literal part of a path does not begin with a verb; the noun of a search is `search`."""
+    return part == "search" or ascii_words(part)[0] not in ALL_VERBS
+
+
+def _omit_words(parts: Iterable[str], omitted: Container[str]) -> list[str]:
+    return [word for word in parts if word not in omitted]
 
 
 def _nouns(operation: Operation) -> list[str]:
     """What the path is about: its last literal part that is not a verb, one of it for an item."""
-    literal = [
-        part for part in operation.segments if "{" not in part and ascii_words(part)
-    ]
-    nouns = [
-        part
-        for part in literal
-        if ascii_words(part)[0] not in ALL_VERBS or part == "search"
-    ] or literal
+    literal = _literal_parts(operation.segments)
+    nouns = list(filter(_is_noun, literal)) or literal
     parts = ascii_words(nouns[-1]) if nouns else []
     after = operation.segments.index(nouns[-1]) if nouns else 0
-    is_item = any("{" in part for part in operation.segments[after + 1 : after + 2])
+    next_part = "".join(operation.segments[after + 1 : after + 2])
+    is_item = "{" in next_part
     return _one_of(parts) if parts and is_item else parts
 
 
@@ -105,11 +114,7 @@ def _one_of(nouns: list[str]) -> list[str]:
 
 def _owner(operation: Operation) -> list[str]:
     """What an action is done to: the part of the path before it."""
-    literal = [
-        part
-        for part in operation.segments[:-1]
-        if "{" not in part and ascii_words(part)
-    ]
+    literal = _literal_parts(operation.segments[:-1])
     return _one_of(ascii_words(literal[-1]) if literal else ["it"])
 
 
@@ -117,9 +122,9 @@ def wanted(operation: Operation, derived: Derived) -> list[str]:
     """The words of a good name, before it is made short and unique."""
     if operation.chosen[0]:
         return _words_of_choice(operation)
-    id_words = ascii_words(name_of(operation)) or [
-        word for word in operation.id_words if word.isascii()
-    ]
+    id_words = ascii_words(name_of(operation))
+    if not id_words:
+        id_words = list(filter(str.isascii, operation.id_words))
     if not id_words or (operation.generated and not name_of(operation)):
         return _words_of_path(operation, derived)
     return _words_of_id(operation, derived, id_words)
@@ -144,7 +149,7 @@ def _words_of_path(operation: Operation, derived: Derived) -> list[str]:
         and tail[0] in ALL_VERBS
         and not operation.ends_in_parameter
     ):
-        return [*tail, *[word for word in nouns if word not in tail]]
+        return [*tail, *_omit_words(nouns, tail)]
     first = _first_word(operation, derived, nouns)
     started = (
         operation.method == "POST" and not derived.asked and is_collection(operation)
@@ -185,16 +190,14 @@ def _words_of_id(
                 *(_one_of(parts) if single and verb not in MANY_OF else parts),
             ]
     parts = _with_usual_verb(parts, derived)
-    others = parts[1:]
-    while others and others[0] in ("a", "an", "the"):
-        others = others[1:]
-    parts = [parts[0], *others]
-    is_preposition = bool(others) and others[0] in SMALL - {"as", "at", "by"}
-    if not others or is_preposition or others[:1] == ["in"]:
-        tag = _tag_noun(operation, derived, parts[0])
-        verbs = (parts[0], f"{parts[0]}s")
-        parts = [parts[0], *[word for word in tag if word not in verbs], *others]
-    return parts
+    verb, *modifiers = parts
+    while modifiers and modifiers[0] in ("a", "an", "the"):
+        modifiers = modifiers[1:]
+    is_preposition = bool(modifiers) and modifiers[0] in SMALL - {"as", "at", "by"}
+    if not modifiers or is_preposition or modifiers[:1] == ["in"]:
+        tag = _tag_noun(operation, derived, verb)
+        return [verb, *_omit_words(tag, (verb, f"{verb}s")), *modifiers]
+    return [verb, *modifiers]
 
 
 def _with_usual_verb(parts: list[str], derived: Derived) -> list[str]:
@@ -221,21 +224,22 @@ def _says(operation: Operation, parts: list[str], derived: Derived) -> bool:
 
 def _after_its_tag(operation: Operation, parts: list[str]) -> list[str]:
     """The words of Orders_Ship as ship_order: those behind the operation's tag are what is done."""
-    front = [ascii_words(tag) for tag in operation.tags]
-    tag_words = next(
-        (tag for tag in front if tag and parts[: len(tag)] == tag != parts), None
-    )
-    if tag_words is None or not re.search(r"[_./:#-]", operation.operation_id):
+    if not re.search(r"[_./:#-]", operation.operation_id):
         return parts
-    done = parts[len(tag_words) :]
-    return [*done, *[word for word in _one_of(tag_words) if word not in done]]
+    for tag in operation.tags:
+        tag_words = ascii_words(tag)
+        size = len(tag_words)
+        if tag_words and parts[:size] == tag_words != parts:
+            done = parts[size:]
+            return [*done, *_omit_words(_one_of(tag_words), done)]
+    return parts
 
 
 def _verb_at(parts: list[str], derived: Derived) -> int:
     """Where a later word is the verb: user_list, petsCreate; 0 where none is."""
     fits = (
         set(load_tables()["verbs"].get(derived.behavior, ()))
-        | {synonym for synonym, _verb in SAME.get(derived.behavior, {}).items()}
+        | set(SAME.get(derived.behavior, {}))
         | ({"update", "edit"} if derived.behavior == "put" else set())
     )
     last = len(parts) - 1
@@ -254,6 +258,18 @@ def _tag_noun(operation: Operation, derived: Derived, verb: str) -> list[str]:
     return noun
 
 
+def _abbreviate_words(parts: list[str]) -> list[str]:
+    return [SHORT.get(word, word) for word in parts]
+
+
+def _omit_small_words(parts: list[str]) -> list[str]:
+    return [*parts[:1], *_omit_words(parts[1:], SMALL | {"s"})]
+
+
+def _omit_repetitions(parts: list[str]) -> list[str]:
+    return list(dict.fromkeys(parts))
+
+
 def _short(parts: list[str], aim: int) -> list[str]:
     """Words that come to at most so many letters, as many of them as can be kept."""
     kept_words = (
@@ -262,14 +278,7 @@ def _short(parts: list[str], aim: int) -> list[str]:
         .replace("for_the_authenticated_user", "for_me")
         .split("_")
     )
-    steps: tuple[Callable[[list[str]], list[str]], ...] = (
-        lambda all_: [SHORT.get(word, word) for word in all_],
-        lambda all_: [
-            word for at, word in enumerate(all_) if at == 0 or word not in SMALL | {"s"}
-        ],
-        lambda all_: [word for at, word in enumerate(all_) if word not in all_[:at]],
-    )
-    for step in steps:
+    for step in (_abbreviate_words, _omit_small_words, _omit_repetitions):
         if len("_".join(kept_words)) <= aim:
             break
         kept_words = step(kept_words)
@@ -278,34 +287,32 @@ def _short(parts: list[str], aim: int) -> list[str]:
 
 def camel(name: str) -> str:
     """The name of the class that a tool's name makes."""
-    return "".join(word[:1].upper() + word[1:] for word in name.split("_") if word)
+    return "".join(map(_capitalize, name.split("_")))
+
+
+def _capitalize(word: str) -> str:
+    return word[:1].upper() + word[1:]
 
 
 class Names:
     """Names that are unique among themselves; two that make one class are one name."""
 
     def __init__(
-        self, taken: Iterable[str] = (), kept: Mapping[str, str] | None = None
+        self, taken: Iterable[str] = (), assigned: Mapping[str, str] | None = None
     ) -> None:
-        """Begin with names that are given already; `kept` are those of operations."""
-        self.kept = dict(kept or {})
-        self.taken = {camel(name) for name in (*taken, *self.kept.values())}
+        """Begin with the names in use; `assigned` are those of operations."""
+        self.assigned = dict(assigned or {})
+        self.taken = set(map(camel, (*taken, *self.assigned.values())))
         self.numbers: dict[str, int] = {}
 
     def give(self, operation: Operation, derived: Derived) -> str:
         """A name for an operation: that which it had, its own words, then words of its path, then a number."""
-        if operation.key in self.kept:
-            return self.kept[operation.key]
+        if operation.key in self.assigned:
+            return self.assigned[operation.key]
         parts = wanted(operation, derived)
         name = self._fit(parts)
         if camel(name) in self.taken:
-            extra = [
-                word
-                for part in operation.segments
-                if "{" not in part
-                for word in ascii_words(part)
-                if word not in parts and singular(word) not in parts
-            ]
+            extra = _words_above(operation, parts)
             name = self._fit([*parts, *extra[:2]]) if extra else name
         stem = name[: LONGEST - 6].rstrip("_")
         while camel(name) in self.taken:
@@ -328,6 +335,16 @@ class Names:
         return name
 
 
+def _words_above(operation: Operation, parts: list[str]) -> list[str]:
+    """Return the words of the path that a name lacks."""
+    lacking = []
+    for part in _literal_parts(operation.segments):
+        for word in ascii_words(part):
+            if word not in parts and singular(word) not in parts:
+                lacking.append(word)
+    return lacking
+
+
 def title_of(name: str) -> str:
     """A title from a name: its words, as people write them."""
     small = {
@@ -346,9 +363,8 @@ def title_of(name: str) -> str:
         "with",
     }
     parts = name.split("_")
-    return " ".join(
-        word
-        if word in small and 0 < at < len(parts) - 1
-        else word[:1].upper() + word[1:]
-        for at, word in enumerate(parts)
-    )
+    for at, word in enumerate(parts):
+        is_inside = 0 < at < len(parts) - 1
+        if word not in small or not is_inside:
+            parts[at] = _capitalize(word)
+    return " ".join(parts)

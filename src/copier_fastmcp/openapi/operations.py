@@ -1,12 +1,13 @@
 """The operations of a document, each with all that is said of it in one place."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from .document import Document, UnresolvedError
+from .json_values import list_objects, list_strings
 from .verbs import ALL_VERBS, READ
 
 METHODS = ("get", "head", "options", "trace", "query", "post", "put", "patch", "delete")
@@ -25,6 +26,14 @@ def words(text: object) -> list[str]:
         if parts[:1] == ["re"] and len(parts) > 1
         else parts
     )
+
+
+def split_words(texts: Iterable[str]) -> list[str]:
+    """Return the words of several names, in their order."""
+    split = []
+    for text in texts:
+        split += words(text)
+    return split
 
 
 @dataclass
@@ -71,11 +80,7 @@ class Operation:
     @property
     def tags(self) -> list[str]:
         value = self.raw.get("tags")
-        return (
-            [tag for tag in value if isinstance(tag, str)]
-            if isinstance(value, list)
-            else []
-        )
+        return list_strings(value)
 
     @property
     def servers(self) -> Any:
@@ -96,9 +101,13 @@ class Operation:
         return bool(self.segments) and "{" in self.segments[-1]
 
     @property
+    def _literal_segments(self) -> list[str]:
+        return [part for part in self.segments if "{" not in part]
+
+    @property
     def tail(self) -> str:
         """The last part of the path that is not a parameter, without a file's ending."""
-        literal = [part for part in self.segments if "{" not in part]
+        literal = self._literal_segments
         return re.sub(r"\.(json|xml|php|do)$", "", literal[-1]) if literal else ""
 
     @cached_property
@@ -121,9 +130,7 @@ class Operation:
             and parts[1] in ALL_VERBS
         ):
             parts = parts[1:]
-        whole = [
-            word for part in self.segments if "{" not in part for word in words(part)
-        ]
+        whole = split_words(self._literal_segments)
         end = words(self.tail)
         if (
             parts == whole[-len(parts) :]
@@ -131,9 +138,7 @@ class Operation:
             and end[0] in ALL_VERBS
         ):
             return end  # /transfer/intent/get is transferIntentGet
-        prefixes = {tuple(words(tag)) for tag in self.tags} | {
-            tuple(words(part)) for part in self.segments
-        }
+        prefixes = {tuple(words(text)) for text in (*self.tags, *self.segments)}
         for size in range(len(parts) - 1, 0, -1):
             front, later = tuple(parts[:size]), parts[size]
             if front in prefixes and later in ALL_VERBS and parts[0] not in ALL_VERBS:
@@ -144,16 +149,16 @@ class Operation:
     def generated(self) -> bool:
         """Whether its operationId is its method and its path, as in PostChargesChargeRefund."""
         named = words(self.operation_id[:400])
-        whole = [word for part in self.path.split("/") for word in words(part)]
-        short = [word for part in self.segments for word in words(part)]
-        return any(
-            named == [self.method.lower(), *path] for path in (whole, short) if path
-        )
+        method, *path = named or [""]
+        if method != self.method.lower() or not path:
+            return False
+        whole = split_words(self.path.split("/"))
+        return path in (whole, split_words(self.segments))
 
     @cached_property
     def statuses(self) -> list[str]:
         answers = self.raw.get("responses")
-        return [str(code) for code in answers] if isinstance(answers, dict) else []
+        return list(map(str, answers)) if isinstance(answers, dict) else []
 
     @cached_property
     def success(self) -> dict[str, dict[str, Any]]:
@@ -161,10 +166,11 @@ class Operation:
         answers = self.raw.get("responses")
         if not isinstance(answers, dict):
             return {}
-        follow = self.document.followed
-        return {
-            code: follow(answers[code]) for code in answers if str(code).startswith("2")
-        }
+        success = {}
+        for code, response in answers.items():
+            if str(code).startswith("2"):
+                success[code] = self.document.followed(response)
+        return success
 
     @cached_property
     def body(self) -> dict[str, Any]:
@@ -196,21 +202,13 @@ class Operation:
     def scopes(self) -> list[list[str]]:
         """The scopes that it asks for, a list for each way to be let in."""
         security = self.raw.get("security", self.document.root.get("security"))
-        ways = (
-            [requirement for requirement in security if isinstance(requirement, dict)]
-            if isinstance(security, list)
-            else []
-        )
-        return [
-            [
-                s
-                for many in requirement.values()
-                if isinstance(many, list)
-                for s in many
-                if isinstance(s, str)
-            ]
-            for requirement in ways
-        ]
+        scopes = []
+        for requirement in list_objects(security):
+            required: list[str] = []
+            for names in requirement.values():
+                required += list_strings(names)
+            scopes.append(required)
+        return scopes
 
     def parameter(self, place: str, name: str) -> dict[str, Any]:
         """A parameter by its place and name, the name in any case; empty where there is none."""
@@ -282,11 +280,9 @@ def _operation(
                 merged[str(resolved.get("in")), str(resolved.get("name"))] = resolved
             except UnresolvedError as error:
                 broken = broken or f"a parameter: {error}"
-    extensions = {
-        key: value
-        for source in (item, raw)
-        for key, value in source.items()
-        if key.startswith("x-")
-    }
+    extensions = {}
+    for key, value in {**item, **raw}.items():
+        if key.startswith("x-"):
+            extensions[key] = value
     parameters = [*merged.values()]
     return Operation(document, method, path, raw, parameters, item, broken, extensions)

@@ -85,7 +85,9 @@ def groups(tools: object) -> list[list[str]]:
 
 def page(answers: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
     """The page for the project's own folder, with notes of the import; empty where nothing was imported."""
-    named = [[f"`{name}`" for name in group] for group in groups(answers.get("tools"))]
+    named = []
+    for group in groups(answers.get("tools")):
+        named.append([f"`{name}`" for name in group])
     if not any(named):
         return ""
     lines = "".join(f"{one_line(note)}\n" for note in notes)
@@ -98,25 +100,21 @@ def page(answers: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
 def to_do(tools: Sequence[Any], left_out: int) -> list[str]:
     """The same in a line each, for a terminal, with what was left out."""
     groups_shown = groups(list(tools))
-    rows = [
-        (
-            phase.title,
-            phase.priority,
-            f"{', '.join(names[:SHOWN])}{_more(len(names) - SHOWN)}",
-        )
-        for phase, names in zip(PHASES, groups_shown, strict=True)
-        if names
-    ]
+    rows = []
+    for phase, names in zip(PHASES, groups_shown, strict=True):
+        if names:
+            listed = f"{', '.join(names[:SHOWN])}{_more(len(names) - SHOWN)}"
+            rows.append((phase.title, phase.priority, listed))
     if rows and left_out:
         left_over = format_count(left_out, "operation")
         rows.insert(
             len(rows) - bool(groups_shown[-1]),
             ("Write by hand what was left out", "medium", left_over),
         )
-    return [
-        f"{at}. {what} ({priority}): {which}"
-        for at, (what, priority, which) in enumerate(rows, 1)
-    ]
+    lines = []
+    for number, (title, priority, listed) in enumerate(rows, 1):
+        lines.append(f"{number}. {title} ({priority}): {listed}")
+    return lines
 
 
 def _more(count: int) -> str:

@@ -5,21 +5,24 @@ from collections.abc import Sequence
 
 from ..errors import one_line
 from .changes import compare_tools, fit_line
-from .derived import shortly
+from .derived import shorten_reason
 from .merging import Merged
 from .phased import to_do
 from .selecting import cost
-from .tools import Imported, group_by_family
+from .tools import Imported, collect_tools, count_bytes, group_by_family
 
 FEW = 5  # of what is alike is named
 LONGEST = 160
 
 
-def to_look_at(rows: Sequence[Imported]) -> list[str]:
+def format_findings(rows: Sequence[Imported]) -> list[str]:
     """What a person should look at, whatever else is printed."""
-    return [
-        f"! {key_of(row)}: {text}" for row in rows if row.tool for text in row.findings
-    ]
+    lines = []
+    for row in rows:
+        if row.tool:
+            for text in row.findings:
+                lines.append(f"! {key_of(row)}: {text}")
+    return lines
 
 
 def key_of(row: Imported) -> str:
@@ -41,18 +44,18 @@ def _left_out(rows: Sequence[Imported]) -> list[str]:
                 f"- {len(keys)} operations: left out, {reason} (as {keys[0]}); --json lists them"
             )
         else:
-            lines += [f"- {key}: left out, {reason}" for key in keys]
+            for key in keys:
+                lines.append(f"- {key}: left out, {reason}")
     return lines
 
 
 def without(rows: Sequence[Imported]) -> list[str]:
     """What no tool does, in lines for people: operations, then inputs and results of those that are tools."""
-    lines = [row for row in rows if row.tool]
-    lost = [
-        f"- {key_of(row)}: left out of its tool: {text}"
-        for row in lines
-        for text in row.left_out
-    ]
+    lost = []
+    for row in rows:
+        if row.tool:
+            for text in row.left_out:
+                lost.append(f"- {key_of(row)}: left out of its tool: {text}")
     if len(lost) > FEW:
         lost = [
             f"{len(lost)} inputs and results were left out of tools; --json lists them"
@@ -63,7 +66,7 @@ def without(rows: Sequence[Imported]) -> list[str]:
 def _asked_line(group: Sequence[Imported]) -> str:
     """What was asked about an operation, or about a family of them."""
     first = group[0]
-    reason = shortly(first.derived.reason)[0]
+    reason = shorten_reason(first.derived.reason)[0]
     if len(group) == 1:
         return f"? {key_of(first)}: {first.derived.behavior}, since {reason}; change it in the answers"
     return (
@@ -74,23 +77,27 @@ def _asked_line(group: Sequence[Imported]) -> str:
 
 def report(rows: Sequence[Imported]) -> list[str]:
     """What operations became what, what was asked, what was left out, in lines for people."""
-    report_lines = [row for row in rows if row.tool]
-    counts = Counter(row.derived.behavior for row in report_lines)
+    counts = Counter[str]()
+    doubtful = []
+    for row in rows:
+        if row.tool:
+            counts[row.derived.behavior] += 1
+            if row.derived.asked:
+                doubtful.append(row)
     names = ", ".join(f"{count} {behavior}" for behavior, count in counts.most_common())
+    tools = collect_tools(rows)
+    left_out = len(rows) - len(tools)
     several = len({row.operation.name for row in rows})
     lines = [
-        f"{several} operations: {len(report_lines)} tools ({names or 'none'}), {len(rows) - len(report_lines)} left out"
+        f"{several} operations: {len(tools)} tools ({names or 'none'}), {left_out} left out"
     ]
-    for group in group_by_family(row for row in report_lines if row.derived.asked):
+    for group in group_by_family(doubtful):
         lines.append(_asked_line(group))
     lines += without(rows)
-    lines += to_look_at(rows)
-    if warning := cost(len(report_lines), sum(row.bytes for row in report_lines)):
+    lines += format_findings(rows)
+    if warning := cost(len(tools), count_bytes(rows)):
         lines.append(warning)
-    return [
-        *lines,
-        *to_do([row.tool for row in rows if row.tool], len(rows) - len(report_lines)),
-    ]
+    return lines + to_do(tools, left_out)
 
 
 def report_changes(merged: Merged | None, before: object) -> list[str]:

@@ -81,13 +81,23 @@ class Answer:
             return FILE
         if not self.fields:
             return None
-        rows = {
-            name: (row["type"] if row.keys() == {"type"} else row)
-            for name, row in self.fields
-        }
+        rows = {}
+        for name, row in self.fields:
+            rows[name] = row["type"] if row.keys() == {"type"} else row
         if not self.paged:
             return rows
         return {self.key: [rows]} if self.key else [rows]
+
+
+def _list_contents(operation: Operation) -> list[tuple[str, Any]]:
+    """Return the media types of all successes, with what the document has about each."""
+    contents = []
+    for _, response in sorted(operation.success.items()):
+        content = response.get("content")
+        if isinstance(content, dict):
+            for kind, about in content.items():
+                contents.append((str(kind), about))
+    return contents
 
 
 def answer(operation: Operation) -> Answer:
@@ -96,12 +106,7 @@ def answer(operation: Operation) -> Answer:
     Raises:
         LeftOutError: Every response is a stream of events, which has no end.
     """
-    contents = [
-        (str(kind), about)
-        for code, part in sorted(operation.success.items())
-        if isinstance(part.get("content"), dict)
-        for kind, about in part["content"].items()
-    ]
+    contents = _list_contents(operation)
     kinds = [bare(kind) for kind, _ in contents]
     media = next((about for kind, about in contents if is_json(kind)), None)
     if media is None:
@@ -156,11 +161,10 @@ def _list_key(operation: Operation, schema: dict[str, Any]) -> str:
             continue
     if len(lists) != 1:
         return ""
-    other_keys = [
-        name
-        for name in properties_of(schema)
-        if name not in lists and not _of_a_page(name)
-    ]
+    other_keys = []
+    for name in properties_of(schema):
+        if name not in lists and not _of_a_page(name):
+            other_keys.append(name)
     if not NAME.fullmatch(lists[0]) or len(other_keys) > 2:
         return ""
     return lists[0] if operation.method == "GET" or len(other_keys) < 2 else ""
@@ -199,9 +203,8 @@ def _fields(operation: Operation, schema: dict[str, Any], fields_found: Answer) 
         if name not in needed or value.nullable or kind == "any":
             entry["default"] = None
         rows.append((_rank(name, kind, name in needed, place), name, entry))
-    fields_found.fields = [
-        (name, entry) for _, name, entry in sorted(rows, key=lambda row: row[0])
-    ]
+    rows.sort(key=lambda row: row[0])
+    fields_found.fields = [(name, entry) for _, name, entry in rows]
 
 
 def _about(operation: Operation, value: Typed, plain: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .document import Document, UnresolvedError
+from .json_values import list_objects, list_strings
 
 DEEPEST = 12
 MOST_PARTS = 1000
@@ -49,18 +50,18 @@ def _with_alternatives(
     schema: dict[str, Any], alternatives: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """A schema together with what one of several alternatives comes to."""
-    others = [option for option in alternatives if option.get("type") != "null"]
-    if len(others) < len(alternatives):
+    variants = [option for option in alternatives if option.get("type") != "null"]
+    if len(variants) < len(alternatives):
         schema["nullable"] = True
-    if len(others) == 1:
-        return {**others[0], **schema, **_joined(others[0], schema)}
-    if not others:
+    if len(variants) == 1:
+        return {**variants[0], **schema, **_joined(variants[0], schema)}
+    if not variants:
         return schema
     return {
         **schema,
-        **_either(others),
+        **_either(variants),
         **_joined({}, schema),
-        "variants": len(others),
+        "variants": len(variants),
     }
 
 
@@ -81,11 +82,7 @@ def _join_types(schema: dict[str, Any]) -> None:
 def _schemas(value: Any) -> list[Any]:
     if isinstance(value, list) and len(value) > MOST_PARTS:
         raise UnresolvedError(f"it has over {MOST_PARTS} forms or parts")
-    return (
-        [part for part in value if isinstance(part, dict)]
-        if isinstance(value, list)
-        else []
-    )
+    return list_objects(value)
 
 
 def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,7 +91,8 @@ def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, An
     properties = {**properties_of(first), **properties_of(second)}
     if properties:
         joined["properties"] = properties
-    needed = [*_names(first.get("required")), *_names(second.get("required"))]
+    needed = list_strings(first.get("required"))
+    needed += list_strings(second.get("required"))
     if needed:
         joined["required"] = list(dict.fromkeys(needed))
     return joined
@@ -103,17 +101,10 @@ def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, An
 def _either(options: list[dict[str, Any]]) -> dict[str, Any]:
     """What one of several schemas comes to: one type, joined choices, or the fields of all objects."""
     kinds = {option.get("type") for option in options}
-    enums = [option.get("enum") for option in options]
     if len(kinds) == 1 and kinds <= {"string", "integer", "number", "boolean"}:
         kind = next(iter(kinds))
-        if all(isinstance(enum, list) for enum in enums):
-            return {
-                "type": kind,
-                "enum": [
-                    value for enum in enums if isinstance(enum, list) for value in enum
-                ],
-            }
-        return {"type": kind}
+        values = _join_enums(options)
+        return {"type": kind} if values is None else {"type": kind, "enum": values}
     if kinds == {"integer", "number"}:
         return {"type": "number"}
     if kinds == {"object"}:
@@ -124,20 +115,31 @@ def _either(options: list[dict[str, Any]]) -> dict[str, Any]:
                 properties[name] = (
                     schema if previous in (None, schema) else _loose(previous, schema)
                 )
-        needed = [set(_names(option.get("required"))) for option in options]
+        required = set.intersection(*map(required_of, options))
         return {
             "type": "object",
             "properties": properties,
-            "required": sorted(set.intersection(*needed)),
+            "required": sorted(required),
         }
     if kinds == {"array"}:
         return {"type": "array", "items": options[0].get("items") or {}}
     return {"type": None}
 
 
+def _join_enums(options: list[dict[str, Any]]) -> list[Any] | None:
+    """Return the choices of all schemas; None where one takes other values too."""
+    values = []
+    for option in options:
+        enum = option.get("enum")
+        if not isinstance(enum, list):
+            return None
+        values += enum
+    return values
+
+
 def _loose(first: Any, second: Any) -> Any:
     """What holds a field of either form, as where a discriminator has one value in each."""
-    options = [option for option in (first, second) if isinstance(option, dict)]
+    options = list_objects([first, second])
     return {
         "anyOf": [*_schemas(options[0].get("anyOf")), second]
         if options and "anyOf" in options[0]
@@ -151,14 +153,6 @@ def properties_of(schema: Mapping[str, Any]) -> dict[str, Any]:
     return dict(properties) if isinstance(properties, dict) else {}
 
 
-def _names(value: Any) -> list[str]:
-    return (
-        [name for name in value if isinstance(name, str)]
-        if isinstance(value, list)
-        else []
-    )
-
-
 def required_of(schema: Mapping[str, Any]) -> set[str]:
     """The names of the properties that an object must have."""
-    return set(_names(schema.get("required")))
+    return set(list_strings(schema.get("required")))

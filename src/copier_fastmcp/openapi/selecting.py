@@ -29,9 +29,12 @@ class Selection:
         return (
             _any(self.tag, operation.tags)
             and _any(self.path, [operation.path])
-            and _any([glob.upper() for glob in self.method], [operation.method])
+            and _any(self._methods(), [operation.method])
             and _any(self.operation, [operation.operation_id, operation.name])
         )
+
+    def _methods(self) -> list[str]:
+        return list(map(str.upper, self.method))
 
     def kept(self) -> dict[str, Any]:
         """What is said of it, for the next import."""
@@ -43,23 +46,22 @@ class Selection:
         rows = (
             ("--tag", self.tag, lambda operation: operation.tags),
             ("--path", self.path, lambda operation: [operation.path]),
-            (
-                "--method",
-                [glob.upper() for glob in self.method],
-                lambda operation: [operation.method],
-            ),
+            ("--method", self._methods(), lambda operation: [operation.method]),
             (
                 "--operation",
                 self.operation,
                 lambda operation: [operation.operation_id, operation.name],
             ),
         )
-        return [
-            f"{flag} {glob}"
-            for flag, globs, names in rows
-            for glob in globs
-            if not any(_any([glob], names(operation)) for operation in listed)
-        ]
+        unused = []
+        for flag, globs, list_texts in rows:
+            texts: list[str] = []
+            for operation in listed:
+                texts += list_texts(operation)
+            for glob in globs:
+                if not _any([glob], texts):
+                    unused.append(f"{flag} {glob}")
+        return unused
 
 
 def _any(globs: Sequence[str], texts: Iterable[str]) -> bool:

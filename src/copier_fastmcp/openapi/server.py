@@ -52,7 +52,7 @@ def about(document: Document) -> tuple[dict[str, Any], list[str]]:
     secret = _secret(document, server)
     if secret.api_auth not in ("", "bearer"):
         answers["api_auth"] = secret.api_auth
-    return answers, [line for line in (note, secret.note) if line]
+    return answers, list(filter(None, (note, secret.note)))
 
 
 @dataclass(frozen=True)
@@ -122,13 +122,11 @@ def _name(title: str, address: str) -> str:
     )  # käse is kase
     host = (urlsplit(address).hostname or "").split(".")
     shared = [word for word in host[:-1] if word in title_words and word not in DULL]
-    parts = (
-        shared[:1]
-        or [word for word in title_words if word not in DULL and not word.isdecimal()][
-            :3
-        ]
-        or ["api"]
-    )
+    parts = shared[:1]
+    for word in title_words:
+        if not shared and word not in DULL and not word.isdecimal():
+            parts.append(word)
+    parts = parts[:3] or ["api"]
     short = "-".join(_within(parts, 24))
     short = short if short[:1].isalpha() else f"api-{short}"
     return f"{short}-mcp"
@@ -152,9 +150,10 @@ def _address(document: Document) -> tuple[str, str]:
     servers = document.root.get("servers")
     address = base(document)
     urls = list(dict.fromkeys(addresses(document, servers)))
-    other_addresses = [
-        url for url in urls if url != address and not url.startswith(f"{address}/")
-    ]
+    other_addresses = []
+    for url in urls:
+        if url != address and not url.startswith(f"{address}/"):
+            other_addresses.append(url)
     if address and other_addresses:
         names = ", ".join(other_addresses[:3])
         return (

@@ -81,13 +81,11 @@ def _usual_policy() -> Policy:
 
 def _object_schema(params: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     properties = {str(param["name"]): _schema(param) for param in params}
-    required = [
-        str(param["name"])
-        for param in params
-        if "default" not in param
-        and param.get("required") is not False
-        and param.get("in") != "nulls"
-    ]
+    required = []
+    for param in params:
+        is_optional = "default" in param or param.get("required") is False
+        if not is_optional and param.get("in") != "nulls":
+            required.append(str(param["name"]))
     schema = {"additionalProperties": False, "properties": properties, "type": "object"}
     if required:
         schema["required"] = required

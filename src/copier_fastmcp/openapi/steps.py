@@ -6,7 +6,7 @@ uses it up. Each of these looks like a read by its method or by its words.
 
 import re
 
-from .operations import Operation, words
+from .operations import Operation, split_words, words
 from .schemas import properties_of
 from .verbs import ACTION, CREATE, DELETE, PUT, READ, base, word_set
 
@@ -58,8 +58,7 @@ def find_step(operation: Operation) -> str:
         return ""
     if not operation.success and REDIRECTS & {*operation.statuses}:
         return "it answers with a redirect alone"
-    parts = {word for part in operation.segments for word in words(part)}
-    step = sorted(STEPS & parts)
+    step = sorted(STEPS.intersection(split_words(operation.segments)))
     if not step:
         return ""
     if {*words(operation.tail)} & STEPS:
@@ -123,11 +122,11 @@ def find_query_language(operation: Operation) -> str:
 
 
 def _query_names(operation: Operation) -> list[str]:
-    return [
-        str(parameter.get("name"))
-        for parameter in operation.parameters
-        if parameter.get("in") == "query"
-    ]
+    names = []
+    for parameter in operation.parameters:
+        if parameter.get("in") == "query":
+            names.append(str(parameter.get("name")))
+    return names
 
 
 def _plain(name: str) -> str:

@@ -3,8 +3,10 @@
 Schemas stay under `definitions`, where their references point.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from .json_values import list_strings, omit_keys, pick_keys
 
 METHODS = ("get", "head", "options", "put", "post", "patch", "delete")
 JSON = ["application/json"]
@@ -45,10 +47,10 @@ def convert_swagger(root: Mapping[str, Any]) -> dict[str, Any]:
     del converted["swagger"]
     converted["openapi"] = "3.0.3"
     converted["servers"] = _servers(root)
-    converted["paths"] = {
-        path: _path_item(root, item)
-        for path, item in _mapping(root.get("paths")).items()
-    }
+    paths = {}
+    for path, item in _mapping(root.get("paths")).items():
+        paths[path] = _path_item(root, item)
+    converted["paths"] = paths
     schemes = {}
     for name, scheme in _mapping(root.get("securityDefinitions")).items():
         schemes[name] = _security_scheme(_mapping(scheme))
@@ -60,44 +62,44 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _texts(value: object) -> list[str]:
-    return (
-        [text for text in value if isinstance(text, str)]
-        if isinstance(value, list)
-        else []
-    )
-
-
 def _servers(root: Mapping[str, Any]) -> list[dict[str, str]]:
     base = str(root.get("basePath") or "").rstrip("/")
     host = root.get("host")
     if not isinstance(host, str) or not host:
         return [{"url": base}] if base else []
-    schemes = _texts(root.get("schemes")) or ["https"]
+    schemes = list_strings(root.get("schemes")) or ["https"]
     ordered = sorted(schemes, key=lambda scheme: scheme != "https")
-    return [
-        {"url": f"{scheme}://{host}{base}"} for scheme in ordered if "http" in scheme
-    ]
+    servers = []
+    for scheme in ordered:
+        if "http" in scheme:
+            servers.append({"url": f"{scheme}://{host}{base}"})
+    return servers
 
 
 def _path_item(root: Mapping[str, Any], item: Any) -> Any:
     if not isinstance(item, Mapping):
         return item
     converted = dict(item)
-    shared = list(_resolved(root, item.get("parameters")))
+    shared = _resolved(root, item.get("parameters"))
     # Bodies and forms of a path belong to each of its operations.
-    converted["parameters"] = [
-        _parameter(parameter) for parameter in shared if _in_request(parameter)
-    ]
-    bodies = [parameter for parameter in shared if not _in_request(parameter)]
+    converted["parameters"], bodies = _split_parameters(shared)
     for method in METHODS:
         if isinstance(item.get(method), Mapping):
             converted[method] = _operation(root, item[method], bodies)
     return converted
 
 
-def _in_request(parameter: Mapping[str, Any]) -> bool:
-    return parameter.get("in") not in ("body", "formData")
+def _split_parameters(
+    parameters: Iterable[dict[str, Any]],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the converted parameters, and those that are a part of the body as they are."""
+    converted, bodies = [], []
+    for parameter in parameters:
+        if parameter.get("in") in ("body", "formData"):
+            bodies.append(parameter)
+        else:
+            converted.append(_parameter(parameter))
+    return converted, bodies
 
 
 def _resolved(root: Mapping[str, Any], listed: object) -> Iterator[dict[str, Any]]:
@@ -120,21 +122,12 @@ def _resolved(root: Mapping[str, Any], listed: object) -> Iterator[dict[str, Any
 def _operation(
     root: Mapping[str, Any], operation: Mapping[str, Any], shared: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    converted = {
-        key: value
-        for key, value in operation.items()
-        if key not in ("consumes", "produces")
-    }
-    consumes = _texts(operation.get("consumes", root.get("consumes")))
-    produces = _texts(operation.get("produces", root.get("produces"))) or JSON
-    parameters = list(_resolved(root, operation.get("parameters")))
-    converted["parameters"] = [
-        _parameter(parameter) for parameter in parameters if _in_request(parameter)
-    ]
-    bodies = [
-        parameter for parameter in parameters if not _in_request(parameter)
-    ] or shared
-    if body := _request_body(bodies, consumes):
+    converted = omit_keys(operation, ("consumes", "produces"))
+    consumes = list_strings(operation.get("consumes", root.get("consumes")))
+    produces = list_strings(operation.get("produces", root.get("produces"))) or JSON
+    parameters = _resolved(root, operation.get("parameters"))
+    converted["parameters"], bodies = _split_parameters(parameters)
+    if body := _request_body(bodies or shared, consumes):
         converted["requestBody"] = body
     responses = {}
     for code, response in _mapping(operation.get("responses")).items():
@@ -148,9 +141,7 @@ def _parameter(parameter: Mapping[str, Any]) -> dict[str, Any]:
     """A parameter of the path, the query or a header, with its schema."""
     if "$ref" in parameter:
         return dict(parameter)
-    converted = {
-        key: value for key, value in parameter.items() if key not in SCHEMA_KEYS
-    }
+    converted = omit_keys(parameter, SCHEMA_KEYS)
     converted["schema"] = _schema(parameter)
     if parameter.get("type") == "array" and parameter.get("in") == "query":
         converted.update(STYLES.get(str(parameter.get("collectionFormat", "csv")), {}))
@@ -158,7 +149,7 @@ def _parameter(parameter: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _schema(parameter: Mapping[str, Any]) -> dict[str, Any]:
-    schema = {key: parameter[key] for key in SCHEMA_KEYS if key in parameter}
+    schema = pick_keys(parameter, SCHEMA_KEYS)
     if schema.get("type") == "file":
         schema.update(type="string", format="binary")
     return schema
@@ -170,24 +161,20 @@ def _request_body(
     """The body of an operation, from its `body` parameter or from its form; empty without one."""
     for parameter in parameters:
         if parameter.get("in") == "body":
-            content = {
-                kind: {"schema": parameter.get("schema") or {}}
-                for kind in consumes or JSON
-            }
+            schema = parameter.get("schema") or {}
+            content = {kind: {"schema": schema} for kind in consumes or JSON}
             return {"required": parameter.get("required") is True, "content": content}
     if not parameters:
         return {}
     properties = {}
+    required = []
     for parameter in parameters:
         properties[str(parameter.get("name"))] = {
             **_schema(parameter),
             "description": str(parameter.get("description") or ""),
         }
-    required = [
-        str(parameter.get("name"))
-        for parameter in parameters
-        if parameter.get("required") is True
-    ]
+        if parameter.get("required") is True:
+            required.append(str(parameter.get("name")))
     schema = {"type": "object", "properties": properties, "required": required}
     files = any(parameter.get("type") == "file" for parameter in parameters)
     kind = (
@@ -197,11 +184,7 @@ def _request_body(
 
 
 def _response(response: Mapping[str, Any], produces: list[str]) -> dict[str, Any]:
-    converted = {
-        key: value
-        for key, value in response.items()
-        if key not in ("schema", "examples")
-    }
+    converted = omit_keys(response, ("schema", "examples"))
     schema = response.get("schema")
     if isinstance(schema, Mapping):
         if schema.get("type") == "file":
@@ -217,5 +200,5 @@ def _security_scheme(scheme: Mapping[str, Any]) -> dict[str, Any]:
         return dict(scheme)
     flow = str(scheme.get("flow"))
     keys = ("authorizationUrl", "tokenUrl", "scopes")
-    about = {key: scheme[key] for key in keys if key in scheme}
+    about = pick_keys(scheme, keys)
     return {"type": "oauth2", "flows": {FLOWS.get(flow, flow): about}}

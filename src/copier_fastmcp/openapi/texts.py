@@ -27,9 +27,8 @@ def clean(text: object, most: int, *, lines: bool = False) -> str:
     if not lines:
         plain = " ".join(plain.split())
     else:
-        plain = re.sub(
-            r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in plain.split("\n"))
-        )
+        stripped = "\n".join(map(str.rstrip, plain.split("\n")))
+        plain = re.sub(r"\n{3,}", "\n\n", stripped)
     plain = _decomposed(plain).strip()
     if len(plain) <= most:
         return plain

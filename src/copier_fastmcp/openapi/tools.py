@@ -10,8 +10,8 @@ from copier_fastmcp_engine.testing.rules import find_contradiction
 
 from ..tables import load_tables
 from .behavior import derive
-from .derived import Derived, shortly
-from .extensions import switched_off
+from .derived import Derived, shorten_reason
+from .extensions import is_switched_off
 from .inputs import Inputs, LeftOutError
 from .naming import Names, title_of
 from .operations import Operation
@@ -50,6 +50,16 @@ class Imported:
             "asked": self.derived.asked,
             "left_out": self.left_out,
         }
+
+
+def collect_tools(rows: Iterable[Imported]) -> list[dict[str, Any]]:
+    """Return the tools of the operations that became one."""
+    return [row.tool for row in rows if row.tool]
+
+
+def count_bytes(rows: Iterable[Imported]) -> int:
+    """Return the size of all tools together in tools/list."""
+    return sum(row.bytes for row in rows if row.tool)
 
 
 def group_by_family(rows: Iterable[Imported]) -> list[list[Imported]]:
@@ -148,7 +158,7 @@ def _require_usable(operation: Operation, derived: Derived) -> None:
         raise LeftOutError(operation.broken)
     if operation.raw.get("deprecated") is True:
         raise LeftOutError("it is deprecated")
-    if switched_off(operation):
+    if is_switched_off(operation):
         raise LeftOutError("the document says that it is not a tool")
     if operation.method not in SENT:
         raise LeftOutError(f"{clean(operation.method, 20)} requests are not sent")
@@ -232,7 +242,7 @@ def _description(operation: Operation, name: str, derived: Derived) -> str:
 
 
 def _why(operation: Operation, derived: Derived) -> str:
-    reason, voices = shortly(derived.reason)
+    reason, voices = shorten_reason(derived.reason)
     if operation.method not in reason:
         reason = f"{operation.method}: {reason}"
     source = "three signals" if voices > 2 else derived.source
@@ -241,25 +251,25 @@ def _why(operation: Operation, derived: Derived) -> str:
 
 def _scopes(operation: Operation, derived: Derived) -> list[str]:
     """The scopes of the first way to be let in, where the tool language takes them."""
-    ways = [requirement for requirement in operation.scopes if requirement]
-    scopes = [
-        scope
-        for scope in (ways[0] if ways else [])
-        if re.fullmatch(r"[!#-\[\]-~]{1,200}", scope)
-    ]
+    required = next(filter(None, operation.scopes), [])
     write = re.compile(load_tables()["write_scope"])
-    reads = derived.behavior == "read"
-    return [
-        scope for scope in dict.fromkeys(scopes) if not (reads and write.search(scope))
-    ]
+    is_read = derived.behavior == "read"
+    scopes = []
+    for scope in dict.fromkeys(required):
+        if not re.fullmatch(r"[!#-\[\]-~]{1,200}", scope):
+            continue
+        if not is_read or not write.search(scope):
+            scopes.append(scope)
+    return scopes
 
 
 def _forget(params: list[dict[str, Any]], names: Collection[str]) -> None:
     """Let no caller set a field to null that was left out."""
-    for param in [param for param in params if param.get("in") == "nulls"]:
-        param["choices"] = [
-            choice for choice in param["choices"] if choice not in names
-        ]
+    for param in list(params):
+        if param.get("in") != "nulls":
+            continue
+        choices = param["choices"]
+        param["choices"] = [choice for choice in choices if choice not in names]
         if not param["choices"]:
             params.remove(param)
 
@@ -273,9 +283,9 @@ def _weight(entry: dict[str, Any], name: str = "") -> int:
 def _size(tool: dict[str, Any], fields: list[tuple[str, dict[str, Any]]]) -> int:
     """Roughly the bytes of a tool in tools/list: its texts, and what schemas and hints put around them."""
     texts = len(tool["title"].encode()) * 2 + len(tool["description"].encode())
-    inner = sum(map(_weight, tool["params"])) + sum(
-        _weight(entry, name) for name, entry in fields
-    )
+    inner = sum(map(_weight, tool["params"]))
+    for name, entry in fields:
+        inner += _weight(entry, name)
     return 550 + texts + inner
 
 
@@ -341,11 +351,7 @@ def _leave_out_inputs(
     assert tool is not None
     size = _size(tool, fields)
     names = set[str]()
-    optional = [
-        param
-        for param in tool["params"]
-        if "default" in param or param.get("required") is False
-    ]
+    optional = list(filter(_is_optional, tool["params"]))
     optional.sort(
         key=lambda param: (
             param.get("type") in ("dict", "list[dict]", "any", "list[any]")
@@ -368,6 +374,10 @@ def _leave_out_inputs(
         row.left_out.append(f"{name} (budget)")
     tool["params"] = [param for param in tool["params"] if param["name"] not in names]
     _forget(tool["params"], names)
+
+
+def _is_optional(param: dict[str, Any]) -> bool:
+    return "default" in param or param.get("required") is False
 
 
 def _in_body(param: dict[str, Any], http: str) -> bool:

@@ -1,6 +1,7 @@
 """A JSON Schema as the tool language says it: a type, choices and limits."""
 
 import math
+import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,12 @@ SIMPLE = {
     "number": "float",
     "boolean": "bool",
     "object": "dict",
+}
+COMPARISONS = {
+    "ge": operator.ge,
+    "le": operator.le,
+    "gt": operator.gt,
+    "lt": operator.lt,
 }
 MOST_CHOICES = 60
 LONGEST_PATTERN, MOST_REPEATS, LONGEST_MATCHED = 100, 5, 60
@@ -80,12 +87,11 @@ def typed(document: Document, schema: Any, depth: int = 0) -> Typed:
         if plain.get("variants") and result.type in ("any", "dict"):
             result.notes.append(f"one of {plain['variants']} forms is not told apart")
     if isinstance(values, list) and "choices" not in result.keys and values:
-        type_name = ", ".join(
-            clean(option, 40) or repr(option)[:20] for option in values[:12]
-        )
-        result.description = clean(
-            f"{result.description} One of: {type_name}.".strip(), 900
-        )
+        options = []
+        for option in values[:12]:
+            options.append(clean(option, 40) or repr(option)[:20])
+        text = f"{result.description} One of: {', '.join(options)}."
+        result.description = clean(text.strip(), 900)
     _limit(plain, result)
     if "default" in plain:
         _default(plain["default"], result)
@@ -94,22 +100,21 @@ def typed(document: Document, schema: Any, depth: int = 0) -> Typed:
 
 def _choices(values: list[Any]) -> list[Any]:
     """The choices of an enum that all fit; none where one does not."""
-    allowed = [value for value in values if value is not None]
-    allowed = list(
-        dict.fromkeys(
-            (type(value), value) for value in allowed if isinstance(value, (str, int))
-        )
-    )
-    plain = [value for _, value in allowed]
-    fits = all(
-        abs(value) < 2**53
-        if isinstance(value, int)
-        else 0 < len(value) <= 36 and clean(value, 36) == value
-        for value in plain
-    )
-    same = len({type(value) for value in plain}) == 1
-    whole = len(plain) == len([value for value in values if value is not None])
-    return plain if fits and same and whole and 0 < len(plain) <= MOST_CHOICES else []
+    choices = [value for value in values if value is not None]
+    if not 0 < len(choices) <= MOST_CHOICES or not all(map(_is_choice, choices)):
+        return []
+    is_single_type = len(set(map(type, choices))) == 1
+    is_unique = len(set(choices)) == len(choices)
+    return choices if is_single_type and is_unique else []
+
+
+def _is_choice(value: Any) -> bool:
+    """Whether the tool language takes a value as a choice."""
+    if isinstance(value, int):
+        return abs(value) < 2**53
+    if not isinstance(value, str):
+        return False
+    return 0 < len(value) <= 36 and clean(value, 36) == value
 
 
 def _listed(
@@ -219,6 +224,15 @@ def _compiles(pattern: str) -> bool:
     return not re.search(r"[+*?}][+*?{]|^[+*?{]|\^[+*?{]", pattern)
 
 
+def _keeps_limits(value: float, keys: Mapping[str, Any]) -> bool:
+    """Whether a number is within the limits of a parameter."""
+    is_within = True
+    for key, compare in COMPARISONS.items():
+        if key in keys:
+            is_within &= compare(value, keys[key])
+    return is_within
+
+
 def _default(value: Any, result: Typed) -> None:
     """A default that has the type and keeps the limits; another one is left to the API."""
     keys, kind = result.keys, result.type
@@ -226,23 +240,12 @@ def _default(value: Any, result: Typed) -> None:
         result.nullable = True
         return
     if "choices" in keys:
-        fits = any(
-            type(value) is type(item) and value == item for item in keys["choices"]
-        )
+        same_type = [item for item in keys["choices"] if type(item) is type(value)]
+        fits = value in same_type
     elif kind == "bool":
         fits = isinstance(value, bool)
     elif kind in ("int", "float"):
-        fits = _number(value, kind == "int") and all(
-            keys[key] <= value
-            if key == "ge"
-            else value <= keys[key]
-            if key == "le"
-            else keys[key] < value
-            if key == "gt"
-            else value < keys[key]
-            for key in ("ge", "le", "gt", "lt")
-            if key in keys
-        )
+        fits = _number(value, kind == "int") and _keeps_limits(value, keys)
         value = int(value) if fits and kind == "int" else value
     elif kind == "str":
         fits = isinstance(value, str) and clean(value, 200) == value

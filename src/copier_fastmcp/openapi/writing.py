@@ -11,7 +11,7 @@ from .evidence import (
     describe_version,
     find_choice_field,
     find_read_evidence,
-    headers,
+    has_location,
     is_collection,
 )
 from .operations import Operation, words
@@ -90,7 +90,7 @@ def _several(operation: Operation) -> Derived | None:
         return Derived("action", "two signals", "one address for calls of every kind")
     if name := find_choice_field(operation):
         return Derived("action", "signal", f"its body chooses what is done by {name!r}")
-    spoken = {base(word) for word in words(operation.text("summary"))}
+    spoken = set(map(base, words(operation.text("summary"))))
     if names == {"actions"} or {"create", "delete"} <= spoken:
         return Derived(
             "action", "signal", "it creates, changes and deletes in one call"
@@ -274,15 +274,10 @@ def _created(operation: Operation, signals: Signals) -> Derived:
     mentioned = signals.mentions(
         products if signals.verb != "post" else products - {"post"}
     )
-    if "201" in operation.success or any(
-        "location" in map(str.lower, headers(word))
-        for word in operation.success.values()
-    ):
-        mentioned.append(
-            "it answers 201"
-            if "201" in operation.success
-            else "it answers with Location"
-        )
+    if "201" in operation.success:
+        mentioned.append("it answers 201")
+    elif has_location(operation):
+        mentioned.append("it answers with Location")
     summary = operation.said("summary")
     if summary[1:3] in (["a", "new"], ["new", operation.tail]) and summary[0] in (
         "store",
@@ -379,11 +374,12 @@ def _reads(operation: Operation, signals: Signals) -> Derived | None:
         "put",
         "patch",
     }
-    reads = [
-        f"its {place} says {verb!r}" for place, verb in verbs.items() if verb in CLEAR
-    ]
-    if reads and (not writing_words or signals.spoken in CLEAR):
-        return _doubted(operation.method, " and ".join(reads), ["its method writes"])
+    evidence = []
+    for place, verb in verbs.items():
+        if verb in CLEAR:
+            evidence.append(f"its {place} says {verb!r}")
+    if evidence and (not writing_words or signals.spoken in CLEAR):
+        return _doubted(operation.method, " and ".join(evidence), ["its method writes"])
     return None
 
 

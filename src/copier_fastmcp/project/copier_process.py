@@ -257,6 +257,13 @@ def _format_command(kind: str, command: object, when: object) -> str:
     return f"{kind} {text} {WHEN.get(str(when), f'when {when}')}"
 
 
+def _format_tasks(template: "Template") -> list[str]:
+    tasks = []
+    for task in template.tasks:
+        tasks.append(_format_command("task", task.cmd, task.condition))
+    return tasks
+
+
 def _as_list(command: object) -> list[object]:
     return list(command) if isinstance(command, (list, tuple)) else [command]
 
@@ -274,19 +281,14 @@ def describe_template_code(source: str, before: str, ref: str | None) -> str:
         UnableError: The template or a version cannot be reached.
     """
     with _open_template(source, before) as old, _open_template(source, ref) as new:
-        old_tasks = [
-            _format_command("task", command.cmd, command.condition)
-            for command in old.tasks
-        ]
-        tasks = [
-            _format_command("task", command.cmd, command.condition)
-            for command in new.tasks
-        ]
-        migrations = [
-            _format_command("migration", command.cmd, command.condition)
-            for stage in ("before", "after")
-            for command in new.migration_tasks(stage, old)
-        ]
+        old_tasks = _format_tasks(old)
+        tasks = _format_tasks(new)
+        migrations = []
+        for stage in ("before", "after"):
+            for command in new.migration_tasks(stage, old):
+                migrations.append(
+                    _format_command("migration", command.cmd, command.condition)
+                )
         extensions = {*old.jinja_extensions, *new.jinja_extensions}
         loaded = [f"Jinja extension {name}" for name in sorted(extensions)]
         commit = (new.commit_hash or "no commit")[:12]

@@ -43,10 +43,9 @@ def find_style_violations(project: Path, names: Iterable[str]) -> list[str]:
         output = (done.stdout + done.stderr).strip()
         if not done.returncode or NO_RUFF in output:
             continue
-        found = [one_line(line) for line in output.splitlines()]
-        if step[0] == "format":
-            found = [f"ruff format: {line}" for line in found]
-        lines += found
+        prefix = "ruff format: " if step[0] == "format" else ""
+        for line in output.splitlines():
+            lines.append(f"{prefix}{one_line(line)}")
     if len(lines) > LONGEST_LIST:
         lines[LONGEST_LIST:] = [f"and {len(lines) - LONGEST_LIST} more: ruff check"]
     return lines

@@ -62,12 +62,12 @@ def read_content(path: Path) -> Content | None:
         return None
 
 
-def require_clean(root: Path, why: str, names: Sequence[str] = ()) -> None:
+def require_clean(root: Path, purpose: str, names: Sequence[str] = ()) -> None:
     """Require that there are no uncommitted changes.
 
     Args:
         root: A folder of the repository.
-        why: What a clean tree is for, as the end of a sentence.
+        purpose: What a clean tree is for, as the end of a sentence.
         names: Only these paths of it.
 
     Raises:
@@ -79,10 +79,10 @@ def require_clean(root: Path, why: str, names: Sequence[str] = ()) -> None:
     except UnableError as error:
         if shutil.which("git") is None:
             raise
-        raise RefusedError(f"{error}, {why}") from error
+        raise RefusedError(f"{error}, {purpose}") from error
     if held:
         rest_count = f" and {len(held) - 3} more" if len(held) > 3 else ""
-        raise RefusedError(f"commit {', '.join(held[:3])}{rest_count} first, {why}")
+        raise RefusedError(f"commit {', '.join(held[:3])}{rest_count} first, {purpose}")
 
 
 def require_reachable(root: Path, paths: Iterable[Path]) -> None:

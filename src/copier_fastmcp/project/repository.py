@@ -149,13 +149,13 @@ class MergedContent:
     has_conflict: bool
 
 
-def merge_contents(mine: bytes, base: bytes, theirs: bytes) -> MergedContent:
+def merge_contents(mine: bytes, base: bytes, updated: bytes) -> MergedContent:
     """Merge two changes of a text.
 
     Args:
         mine: The author's text.
         base: The text that both come from.
-        theirs: The text with the change to apply.
+        updated: The text with the change to apply.
 
     Raises:
         UnableError: Git is not installed, or one of them is not a text.
@@ -164,7 +164,7 @@ def merge_contents(mine: bytes, base: bytes, theirs: bytes) -> MergedContent:
     for label in CONFLICT_LABELS:
         words += ["-L", label]
     with tempfile.TemporaryDirectory() as place:
-        for name, data in (("mine", mine), ("base", base), ("theirs", theirs)):
+        for name, data in (("mine", mine), ("base", base), ("theirs", updated)):
             path = Path(place) / name
             path.write_bytes(data)
             words.append(str(path))

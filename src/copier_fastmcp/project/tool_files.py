@@ -81,8 +81,8 @@ def refuse_adopted(answers: Mapping[str, Any], name: str, verb: str) -> None:
     if not places:
         raise unknown_tool_error(name)
     remainder = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
-    shown = ", ".join(places[:SHOWN]) + remainder
-    problem = f"an adopted server has its author's layout, and {name} is in {shown}"
+    listed = ", ".join(places[:SHOWN]) + remainder
+    problem = f"an adopted server has its author's layout, and {name} is in {listed}"
     raise RefusedError(f"{problem}; {verb} it there, then pin: uv run {PIN.as_posix()}")
 
 

@@ -58,13 +58,13 @@ def print_mistake(text: object) -> None:
     print_line(one_line(text), "  ! ")
 
 
-def _ask(question: q.Question, words: str, shown: Callable[[Any], str]) -> Any:
+def _ask(question: q.Question, words: str, format_answer: Callable[[Any], str]) -> Any:
     """Ask a question and leave one short line of it on the screen.
 
     Args:
         question: The question.
         words: Its text.
-        shown: Formats the answer.
+        format_answer: Formats the answer.
 
     Raises:
         BackError: The user pressed Esc.
@@ -84,7 +84,7 @@ def _ask(question: q.Question, words: str, shown: Callable[[Any], str]) -> Any:
     if answer is BACK:
         raise BackError
     width = get_terminal_size().columns
-    text = one_line(shown(answer))
+    text = one_line(format_answer(answer))
     if len(words) + len(text) + 4 >= width:
         indented = [f"    {line}" for line in _wrap(text, width - 5)]
         text = "\n".join(["", *indented])

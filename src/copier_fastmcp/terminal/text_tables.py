@@ -25,16 +25,14 @@ def print_table(
     """
     if not sys.stdout.isatty():
         for row in rows:
-            print("\t".join(one_line(cell) for cell in row))
+            print("\t".join(map(one_line, row)))
         return
     # Without both, Rich assumes 80 columns if TERM is dumb.
     size = get_terminal_size()
-    cells = []
-    for row in rows:
-        cells.append([one_line(cell) for cell in row])
+    cells = [list(map(one_line, row)) for row in rows]
     name_width = _name_width(heads, cells, size.columns)
     if heads and name_width < min(
-        NARROWEST_NAME, _longest_word([*heads[:1], *_names(cells)])
+        NARROWEST_NAME, _longest_word([*heads[:1], *_column_cells(cells, 0)])
     ):
         _print_stacked(heads, cells, size.columns)
         return
@@ -46,12 +44,12 @@ def print_table(
     console = Console(width=size.columns, height=size.lines)
     table = Table(show_lines=True) if ruled else Table(box=box.SIMPLE, pad_edge=False)
     for column, head in enumerate(heads):
-        width = _longest_word([head, *[row[column] for row in cells]])
+        width = _longest_word([head, *_column_cells(cells, column)])
         width = min(width, name_width) if column == 0 else width
         table.add_column(head, min_width=width, no_wrap=column == 0)
     for row in cells:
         name = "\n".join(_fold_name(row[0], name_width))
-        table.add_row(Text(name), *[Text(cell) for cell in row[1:]])
+        table.add_row(Text(name), *map(Text, row[1:]))
     console.print(table)
 
 
@@ -63,16 +61,18 @@ def _longest_word(texts: Sequence[str]) -> int:
     return longest
 
 
-def _names(rows: Sequence[Sequence[str]]) -> list[str]:
-    return [row[0] for row in rows]
+def _column_cells(rows: Sequence[Sequence[str]], column: int) -> list[str]:
+    return [row[column] for row in rows]
 
 
 def _name_width(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> int:
     """Return the columns that are left for the first cell, if the others wrap between words only."""
-    left = width - SEPARATOR * len(heads) - MARGINS
+    if len(heads) <= 1:
+        return width
+    remaining = width - SEPARATOR * len(heads) - MARGINS
     for column, head in enumerate(heads[1:], start=1):
-        left -= _longest_word([head, *[row[column] for row in rows]])
-    return left if len(heads) > 1 else width
+        remaining -= _longest_word([head, *_column_cells(rows, column)])
+    return remaining
 
 
 def _fold_name(name: str, width: int) -> list[str]:
@@ -92,17 +92,16 @@ def _print_stacked(
     heads: Sequence[str], rows: Sequence[Sequence[str]], width: int
 ) -> None:
     """Print each row as a paragraph, for a terminal too narrow for columns."""
-    names = [
-        re.sub("-?\n", lambda match: "" if "-" in match[0] else " ", head)
-        for head in heads
-    ]
+    names = []
+    for head in heads:
+        names.append(head.replace("-\n", "").replace("\n", " "))
     for row in rows:
         # A name stays whole, so that it can be copied.
         title = wrap(row[0], width, break_long_words=False, break_on_hyphens=False)
         print("\n".join(title))
-        cells = [
-            f"{name}: {cell}" for name, cell in zip(names[1:], row[1:], strict=True)
-        ]
+        cells = []
+        for name, cell in zip(names[1:], row[1:], strict=True):
+            cells.append(f"{name}: {cell}")
         text = ", ".join(cells)
         for line in wrap(text, width - 3, break_on_hyphens=False):
             print(f"  {line}")

@@ -35,7 +35,7 @@ class Trial:
         values: The values of its path.
         calls: How often it was called.
         changes: What calling it changed.
-        others: What changed while other reads were called.
+        outside_changes: What changed while other reads were called.
     """
 
     read: Read
@@ -45,7 +45,7 @@ class Trial:
     values: dict[str, Any] = field(default_factory=dict)
     calls: int = 0
     changes: list[str] = field(default_factory=list)
-    others: list[str] = field(default_factory=list)
+    outside_changes: list[str] = field(default_factory=list)
 
     def is_open(self) -> bool:
         """Whether it is called once more."""
@@ -103,7 +103,7 @@ async def call_reads(
     Args:
         client: The client.
         reads: The reads, lists before what is in them.
-        given: Values by the names of parameters.
+        values: Values by the names of parameters.
     """
     identities = Identities(values)
     trials = [Trial(read) for read in reads]
@@ -158,7 +158,7 @@ def _arguments(trial: Trial, identities: Identities) -> dict[str, Any] | str:
     for param in read.required:
         if param.place == "path":
             continue
-        value = identities.given.get(param.name, param.usual_value())
+        value = identities.values.get(param.name, param.usual_value())
         if value is None:
             return param.name
         sent[param.place][param.wire] = value
@@ -173,13 +173,14 @@ def _compare_calls(trial: Trial) -> None:
     first, second, third = trial.responses
     trial.changes = _differences(second, third)
     if not trial.changes:
-        trial.others = _differences(first, second)
+        trial.outside_changes = _differences(first, second)
 
 
 def _differences(before: ApiResponse, after: ApiResponse) -> list[str]:
     changes = find_changes(before.body, after.body)
     is_same = before.body == after.body
-    tags = [response.headers.get("etag") for response in (before, after)]
-    if is_same and tags[0] != tags[1]:
-        changes.append(f"ETag ({tags[0]} -> {tags[1]})")
+    old_tag = before.headers.get("etag")
+    new_tag = after.headers.get("etag")
+    if is_same and old_tag != new_tag:
+        changes.append(f"ETag ({old_tag} -> {new_tag})")
     return changes

@@ -22,18 +22,24 @@ def find_changes(before: Any, after: Any) -> list[str]:
     """
     old, new = dict(_flatten(before)), dict(_flatten(after))
     changes = []
-    for place in [*old, *(place for place in new if place not in old)]:
+    for place in dict.fromkeys([*old, *new]):
         value, new_value = old.get(place), new.get(place)
         if value != new_value and not _is_volatile(place, value, new_value):
-            changes.append(f"{place} ({_shown(value)} -> {_shown(new_value)})")
+            before_text, after_text = _format_value(value), _format_value(new_value)
+            changes.append(f"{place} ({before_text} -> {after_text})")
     return changes
 
 
 def _is_volatile(place: str, value: Any, new_value: Any) -> bool:
     plain = re.sub(r"(\[\d+\])+$", "", place).rpartition(".")[2]
     name = CAMEL_CASE.sub("_", plain).lower()
-    times = [TIME.search(text) for text in (value, new_value) if isinstance(text, str)]
-    return bool(VOLATILE.search(name)) or any(times)
+    if VOLATILE.search(name):
+        return True
+    return _is_time(value) or _is_time(new_value)
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, str) and TIME.search(value) is not None
 
 
 def _flatten(value: Any, place: str = "") -> list[tuple[str, Any]]:
@@ -51,6 +57,10 @@ def _flatten(value: Any, place: str = "") -> list[tuple[str, Any]]:
     return [(place or "the value", value)]
 
 
-def _shown(value: Any) -> str:
-    text = "nothing" if value is None else str(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+def _format_value(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    text = str(value)
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST - 3]}..."

@@ -11,7 +11,7 @@ from copier_fastmcp_engine.api.responses import ApiResponse, BodyKind
 
 from ..tools_answer import parse_entries
 from .calling import Trial, fill_path
-from .shapes import FILE, Comparison, compare, documented_shape
+from .shapes import FILE, Comparison, compare, parse_returns
 
 PAGE_PARAMETER = re.compile(
     r"(?i)(^|_)(page|cursor|offset|after|start|skip|token|marker)"
@@ -76,8 +76,8 @@ def find_differences(trial: Trial) -> Finding:
         line = f"calling it changed {', '.join(trial.changes[:3])}"
         finding.lines.append(line)
         _make_action(tool, trial.changes)
-    if trial.others:
-        changed = ", ".join(trial.others[:3])
+    if trial.outside_changes:
+        changed = ", ".join(trial.outside_changes[:3])
         finding.notes.append(f"while other reads were called, {changed} changed")
     if tool != trial.read.tool:
         finding.changed = tool
@@ -88,10 +88,12 @@ def _correct_returns(
     tool: dict[str, Any], responses: Sequence[ApiResponse], finding: Finding
 ) -> None:
     """Correct what a tool documents of its responses."""
-    documented = documented_shape(tool.get("returns"))
+    documented = parse_returns(tool.get("returns"))
     kinds = {response.kind for response in responses}
-    bodies = [r.body for r in responses if r.kind is BodyKind.JSON and not r.cut]
+    bodies = []
     for response in responses:
+        if response.kind is BodyKind.JSON and not response.cut:
+            bodies.append(response.body)
         if response.cut and response.cut not in finding.notes:
             finding.notes.append(response.cut)
     if kinds == {BodyKind.BINARY} and documented.kind != FILE:
@@ -146,18 +148,15 @@ def _add_cursor(tool: dict[str, Any], trial: Trial, finding: Finding) -> None:
     params = [str(param.get("name")) for param in parse_entries(tool.get("params"))]
     wire = _page_parameter(last, trial)
     if not wire:
-        body = last.body if isinstance(last.body, dict) else {}
-        names = [name for name in CURSOR_FIELDS if body.get(name)]
-        if names and not any(PAGE_PARAMETER.search(name) for name in params):
-            finding.lines.append(
-                f"the API pages with {names[0]}, and no parameter does"
-            )
+        name = _find_cursor_field(last)
+        if name and not any(map(PAGE_PARAMETER.search, params)):
+            finding.lines.append(f"the API pages with {name}, and no parameter does")
         return
     if wire in params or f"{wire}={{" in tool["http"] or "cursor" in params:
         return
-    target, _, media_type = str(tool["http"]).partition(" ")[2].partition(" ")
+    method, _, request = str(tool["http"]).partition(" ")
+    target, _, media_type = request.partition(" ")
     joint = "&" if "?" in target else "?"
-    method = tool["http"].partition(" ")[0]
     tool["http"] = f"{method} {target}{joint}{wire}={{cursor}} {media_type}".rstrip()
     if params:
         tool["params"] = [*tool["params"], dict(CURSOR)]
@@ -166,6 +165,15 @@ def _add_cursor(tool: dict[str, Any], trial: Trial, finding: Finding) -> None:
     finding.lines.append(
         f"the API links to a next page by {wire}; no parameter goes there"
     )
+
+
+def _find_cursor_field(response: ApiResponse) -> str:
+    """Return the field of a response that holds the cursor of the next page; empty without one."""
+    if isinstance(response.body, dict):
+        for name in CURSOR_FIELDS:
+            if response.body.get(name):
+                return name
+    return ""
 
 
 def _page_parameter(response: ApiResponse, trial: Trial) -> str:
@@ -201,13 +209,15 @@ def find_address(
     for trial in trials:
         path = fill_path(trial.read.path, trial.values) if trial.responses else ""
         for response in trial.responses:
-            final = urlsplit(response.address)._replace(query="", fragment="").geturl()
+            parts = urlsplit(response.address)
+            final = parts._replace(query="", fragment="").geturl()
             if final.endswith(path) and final != f"{address}{path}":
                 moved.add(final.removesuffix(path))
     working = address
     if len(moved) == 1:
         working = moved.pop()
-    if not any(trial.responses for trial in trials) or working == recorded.rstrip("/"):
+    has_response = any(trial.responses for trial in trials)
+    if not has_response or working == recorded.rstrip("/"):
         return "", ""
     line = f"the API answered at {working}, the answers name {recorded or 'no address'}"
     return working, line
@@ -223,9 +233,17 @@ def merge_findings(
         findings: What was found.
         address: The address that the API answered at; empty to keep the one in the answers.
     """
-    changed = {finding.tool: finding.changed for finding in findings if finding.changed}
-    merged: dict[str, Any] = {"api": address} if address else {}
+    changed = {}
+    for finding in findings:
+        if finding.changed:
+            changed[finding.tool] = finding.changed
+    merged: dict[str, Any] = {}
+    if address:
+        merged["api"] = address
     if changed:
-        tools = parse_entries(answers.get("tools"))
-        merged["tools"] = [changed.get(str(tool.get("name")), tool) for tool in tools]
+        tools = []
+        for tool in parse_entries(answers.get("tools")):
+            name = str(tool.get("name"))
+            tools.append(changed.get(name, tool))
+        merged["tools"] = tools
     return merged

@@ -16,9 +16,9 @@ LIST_WORDS = re.compile(r"/(filter|search|query|list|find|lookup|paginate)$")
 class Identities:
     """What the lists of an API hold, by their paths."""
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        """Begin with the values that a user gives by the names of parameters."""
-        self.given = given
+    def __init__(self, values: Mapping[str, str]) -> None:
+        """Begin with the values of the user, by the names of parameters."""
+        self.values = values
         self.bodies: dict[str, Any] = {}
         self.records: list[Mapping[str, Any]] = []
 
@@ -56,26 +56,39 @@ class Identities:
         Returns:
             The value; None if none is known.
         """
-        if name in self.given:
-            return self.given[name]
+        if name in self.values:
+            return self.values[name]
         if above in self.bodies:
-            body = self.bodies[above]
-            for record in _records_in(body):
-                value = _identity(record, name)
-                if value is not None:
-                    return value
-            if isinstance(body, dict) and _is_table(body):
-                return next(iter(body), None)
-            if isinstance(body, list) and body and isinstance(body[0], str | int):
-                return body[0]
-        same = (record.get(name) for record in self.records)
-        return next((value for value in same if _is_identity(value)), None)
+            value = _find_value(self.bodies[above], name)
+            if value is not None:
+                return value
+        for record in self.records:
+            value = record.get(name)
+            if _is_identity(value):
+                return value
+        return None
+
+
+def _find_value(body: Any, name: str) -> Any:
+    """Return the first identity in the body of a list; None if it has none."""
+    for record in _records_in(body):
+        value = _identity(record, name)
+        if value is not None:
+            return value
+    if isinstance(body, dict) and _is_table(body):
+        return next(iter(body))
+    if not isinstance(body, list) or not body:
+        return None
+    first = body[0]
+    return first if isinstance(first, str | int) else None
 
 
 def _records_in(body: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the records of a list: its items, those under a key of a page, or the values of a table."""
     if isinstance(body, list):
-        yield from (item for item in body if isinstance(item, dict))
+        for item in body:
+            if isinstance(item, dict):
+                yield item
     elif isinstance(body, dict):
         lists = [value for value in body.values() if isinstance(value, list)]
         if len(lists) == 1:
@@ -84,7 +97,7 @@ def _records_in(body: Any) -> Iterator[Mapping[str, Any]]:
 
 def _is_table(body: Mapping[str, Any]) -> bool:
     """Whether an object is a table by identity: at least one value, and all of one type that holds data."""
-    types = {type(value) for value in body.values()}
+    types = set(map(type, body.values()))
     return len(types) == 1 and types <= {dict, str}
 
 

@@ -114,9 +114,9 @@ def parse_read(tool: dict[str, Any]) -> Read | Skipped:
             wires[placeholder[1]] = wire
         else:
             read.query[wire] = value
-    params = {
-        str(param.get("name")): param for param in parse_entries(tool.get("params"))
-    }
+    params = {}
+    for param in parse_entries(tool.get("params")):
+        params[str(param.get("name"))] = param
     for placed in [*PLACEHOLDER.findall(path), *wires]:
         params.setdefault(placed, {"name": placed})
     for param_name, raw in params.items():

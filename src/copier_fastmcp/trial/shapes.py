@@ -40,7 +40,7 @@ class Comparison:
     retyped: set[str] = field(default_factory=set)
 
 
-def documented_shape(returns: Any) -> Shape:
+def parse_returns(returns: Any) -> Shape:
     """Return the shape that `returns` of a tool documents."""
     if returns == "file":
         return Shape(FILE)
@@ -54,12 +54,11 @@ def documented_shape(returns: Any) -> Shape:
     return Shape(OBJECT, fields=_spelled_out(returns))
 
 
-def to_returns(shape: Shape) -> Any:
+def format_returns(shape: Shape) -> Any:
     """Return `returns` for a shape; None where it cannot say it."""
-    fields = {
-        name: row["type"] if row.keys() == {"type"} else row
-        for name, row in shape.fields.items()
-    }
+    fields: dict[str, Any] = {}
+    for name, row in shape.fields.items():
+        fields[name] = row["type"] if row.keys() == {"type"} else row
     if shape.kind == FILE:
         return "file"
     if not fields:
@@ -78,19 +77,23 @@ def _spelled_out(fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def received_shape(body: Any) -> tuple[Shape, list[Mapping[str, Any]]]:
+def detect_shape(body: Any) -> tuple[Shape, list[Mapping[str, Any]]]:
     """Return the kind of a JSON body, and the objects whose fields it documents.
 
     Args:
         body: The parsed body.
     """
-    if isinstance(body, list):
-        rows: list[Mapping[str, Any]] = []
-        rows += [item for item in body if isinstance(item, dict)]
-        return Shape(LIST if len(rows) == len(body) else OTHER), rows
-    if not isinstance(body, dict):
+    if isinstance(body, dict):
+        return Shape(OBJECT), [body]
+    if not isinstance(body, list):
         return Shape(OTHER), []
-    return Shape(OBJECT), [body]
+    rows = _list_records(body)
+    kind = LIST if len(rows) == len(body) else OTHER
+    return Shape(kind), rows
+
+
+def _list_records(items: list[Any]) -> list[Mapping[str, Any]]:
+    return [item for item in items if isinstance(item, dict)]
 
 
 def compare(returns: Any, bodies: Sequence[Any]) -> Comparison:
@@ -100,25 +103,25 @@ def compare(returns: Any, bodies: Sequence[Any]) -> Comparison:
         returns: The key `returns` of the tool; None if it has none.
         bodies: The bodies.
     """
-    documented = documented_shape(returns)
+    documented = parse_returns(returns)
     comparison = Comparison(returns=returns)
     for body in bodies:
-        shape, rows = received_shape(body)
+        shape, rows = detect_shape(body)
         if documented.kind == UNKNOWN and returns is not None:
             continue  # it documents any answer
         if documented.kind == PAGE and isinstance(body, dict):
             items = body.get(documented.key)
             if isinstance(items, list):
-                shape, rows = documented, [r for r in items if isinstance(r, dict)]
+                shape, rows = documented, _list_records(items)
         if documented.kind != shape.kind:
             if documented.kind not in (UNKNOWN, OTHER):
                 line = f"{documented.kind} is documented, {shape.kind} was received"
                 _add(comparison, line)
             documented = _narrowed(shape, rows)
-            comparison.is_changed |= to_returns(documented) != returns
+            comparison.is_changed |= format_returns(documented) != returns
         _compare_fields(documented, rows, comparison)
     if comparison.is_changed:
-        comparison.returns = to_returns(documented)
+        comparison.returns = format_returns(documented)
     return comparison
 
 
@@ -140,23 +143,38 @@ def _compare_fields(
         return
     for row in rows:
         for name, documented_field in documented.fields.items():
-            line = ""
-            if name not in row:
-                if "default" not in documented_field:
-                    documented_field["default"] = None
-                    line = f"{name} is not in every response"
-            elif row[name] is None:
-                if "default" not in documented_field:
-                    documented_field["default"] = None
-                    line = f"{name} may be null"
-            elif not _fits(row[name], str(documented_field.get("type", "any"))):
-                received = type_of(row[name])
-                line = f"{name} is documented as {documented_field['type']}, {received} was received"
-                _retype(name, documented_field, received, comparison)
+            line = _correct_field(name, documented_field, row, comparison)
             if line:
                 _add(comparison, line)
                 comparison.is_changed = True
         _add_undocumented(documented, row, comparison)
+
+
+def _correct_field(
+    name: str,
+    documented_field: dict[str, Any],
+    row: Mapping[str, Any],
+    comparison: Comparison,
+) -> str:
+    """Correct a documented field by an object that was received.
+
+    Returns:
+        The difference; empty if there is none.
+    """
+    value = row.get(name)
+    if value is None:
+        if "default" in documented_field:
+            return ""
+        documented_field["default"] = None
+        return (
+            f"{name} may be null" if name in row else f"{name} is not in every response"
+        )
+    kind = str(documented_field.get("type", "any"))
+    if _fits(value, kind):
+        return ""
+    received = type_of(value)
+    _retype(name, documented_field, received, comparison)
+    return f"{name} is documented as {kind}, {received} was received"
 
 
 def _retype(
@@ -193,9 +211,7 @@ def _fits(value: Any, kind: str) -> bool:
     if kind == "any":
         return True
     if kind.startswith("list["):
-        inner = kind[len("list[") : -1]
-        fitting = (item is None or _fits(item, inner) for item in value or ())
-        return isinstance(value, list) and all(fitting)
+        return isinstance(value, list) and _all_fit(value, kind[len("list[") : -1])
     if kind in TEXT_TYPES:
         return isinstance(value, str)
     if kind in ("dict", "object"):
@@ -204,14 +220,21 @@ def _fits(value: Any, kind: str) -> bool:
     return received == kind or (received, kind) == ("int", "float")
 
 
+def _all_fit(items: list[Any], kind: str) -> bool:
+    """Whether the items of a list that are not null have a type."""
+    return all(item is None or _fits(item, kind) for item in items)
+
+
 def type_of(value: Any) -> str:
     """Return the type of a JSON value in the tool language."""
     if value is None:
         return "any"
     if isinstance(value, list):
-        inner = {type_of(item) for item in value}
-        plain = len(inner) == 1 and not min(inner).startswith("list")
-        return f"list[{inner.pop()}]" if plain else "list[any]"
+        types = set(map(type_of, value))
+        if len(types) != 1:
+            return "list[any]"
+        item_type = types.pop()
+        return "list[any]" if item_type.startswith("list") else f"list[{item_type}]"
     names = {bool: "bool", int: "int", float: "float", str: "str", dict: "dict"}
     return names.get(type(value), "any")
 

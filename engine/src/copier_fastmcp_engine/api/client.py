@@ -161,46 +161,57 @@ class ApiClient:
             raise ToolError(message) from None
         return await self.after(response)
 
-    async def get(self, path: str, query: Fields | None = None, **more: Any) -> Any:
-        """Return the body at a path; `more` is for `send`, as in the methods below."""
-        return (await self.send("GET", path, query=query, **more)).body
+    async def get(self, path: str, query: Fields | None = None, **options: Any) -> Any:
+        """Return the body at a path; `options` are those of `send`, as in the methods below."""
+        return (await self.send("GET", path, query=query, **options)).body
 
-    async def post(self, path: str, body: Any = None, **more: Any) -> Any:
+    async def post(self, path: str, body: Any = None, **options: Any) -> Any:
         """Create something, or have something done."""
-        return (await self.send("POST", path, body=body, **more)).body
+        return (await self.send("POST", path, body=body, **options)).body
 
-    async def put(self, path: str, body: Any = None, **more: Any) -> Any:
+    async def put(self, path: str, body: Any = None, **options: Any) -> Any:
         """Replace what is at a path."""
-        return (await self.send("PUT", path, body=body, **more)).body
+        return (await self.send("PUT", path, body=body, **options)).body
 
-    async def patch(self, path: str, body: Any = None, **more: Any) -> Any:
+    async def patch(self, path: str, body: Any = None, **options: Any) -> Any:
         """Change a part of what is at a path."""
-        return (await self.send("PATCH", path, body=body, **more)).body
+        return (await self.send("PATCH", path, body=body, **options)).body
 
-    async def exists(self, path: str, query: Fields | None = None, **more: Any) -> bool:
+    async def exists(
+        self, path: str, query: Fields | None = None, **options: Any
+    ) -> bool:
         """Return whether there is something at a path."""
-        response = await self.send("HEAD", path, query=query, accepted=GONE, **more)
+        response = await self.send("HEAD", path, query=query, accepted=GONE, **options)
         return response.is_success
 
-    async def delete(self, path: str, query: Fields | None = None, **more: Any) -> bool:
+    async def delete(
+        self, path: str, query: Fields | None = None, **options: Any
+    ) -> bool:
         """Remove what is at a path; False if nothing was there."""
-        response = await self.send("DELETE", path, query=query, accepted=GONE, **more)
+        response = await self.send(
+            "DELETE", path, query=query, accepted=GONE, **options
+        )
         return response.is_success
 
     async def ensure(
-        self, path: str, body: Any = None, *, headers: Fields | None = None, **more: Any
+        self,
+        path: str,
+        body: Any = None,
+        *,
+        headers: Fields | None = None,
+        **options: Any,
     ) -> ApiResponse:
         """Create what is at a path, or read it where it exists."""
         once = {**(headers or {}), "If-None-Match": "*"}
         response = await self.send(
-            "PUT", path, body=body, headers=once, accepted=(412,), **more
+            "PUT", path, body=body, headers=once, accepted=(412,), **options
         )
         return response if response.is_success else await self.send("GET", path)
 
     # How requests are sent.
 
     def _open(self) -> httpx2.AsyncClient:
-        own = {
+        headers = {
             "Accept": "application/json, */*;q=0.5",
             "Accept-Encoding": ENCODINGS,
             "User-Agent": self.settings.policy.server_name,
@@ -211,7 +222,7 @@ class ApiClient:
         no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
         return httpx2.AsyncClient(
             timeout=self.seconds,
-            headers=own,
+            headers=headers,
             cookies=no_cookies,
             transport=self.transport,
         )
@@ -243,10 +254,10 @@ class ApiClient:
                         client, method, path, keywords, accepted
                     )
                 except httpx2.RequestError as error:
-                    again = never_sent(error) or (
+                    can_retry = never_sent(error) or (
                         repeatable and isinstance(error, httpx2.TransportError)
                     )
-                    if last or not again or time.monotonic() + pause > deadline:
+                    if last or not can_retry or time.monotonic() + pause > deadline:
                         message = describe_unreachable(
                             error, request, self.address, self.seconds, is_read=is_read
                         )
@@ -304,10 +315,10 @@ class ApiClient:
     ) -> "ApiResponse | _Refusal":
         """Read a response within the limit of bytes."""
         redactor = self._redactor_for(response)
-        shown = redactor.text(str(response.request.url.copy_with(query=None)))
+        url = redactor.text(str(response.request.url.copy_with(query=None)))
         method = request.partition(" ")[0]
-        wrong = f"{method} {_without_braces(shown)} answered " + "{answered}"
-        wrong += f": is {self._setting('api')} right?"
+        wrong_address = f"{method} {_without_braces(url)} answered " + "{answered}"
+        wrong_address += f": is {self._setting('api')} right?"
         succeeded = response.is_success or response.status_code in accepted
         limit = self.settings.api_bytes if succeeded else ERROR_BYTES
         content, is_cut = await read_limited(response, limit)
@@ -318,7 +329,7 @@ class ApiClient:
                 request=redactor.text(request),
                 redactor=redactor,
                 cut=self._describe_cut(response, request) if is_cut else "",
-                wrong_address=wrong,
+                wrong_address=wrong_address,
                 logger=self.logger,
             )
         message = describe_refusal(
@@ -326,7 +337,7 @@ class ApiClient:
             content,
             redactor.text(request),
             redactor,
-            wrong_address=wrong,
+            wrong_address=wrong_address,
             token_hint="" if self._sends_token(response) else self._token_hint(),
         )
         return _Refusal(response.status_code, message, _parse_retry_after(response))
@@ -370,9 +381,9 @@ def _redirect_target(response: httpx2.Response, method: str) -> str | None:
     """Return where a read is redirected to within the origin that has the token; None otherwise."""
     if response.status_code not in MOVED or method not in ("GET", "HEAD"):
         return None
-    here = str(response.url)
-    target = urljoin(here, response.headers.get("Location", ""))
-    same_origin = urlsplit(target)[:2] == urlsplit(here)[:2]
+    url = str(response.url)
+    target = urljoin(url, response.headers.get("Location", ""))
+    same_origin = urlsplit(target)[:2] == urlsplit(url)[:2]
     return target if same_origin and "Location" in response.headers else None
 
 

@@ -34,16 +34,16 @@ class Upload(TypedDict):  # typing's own has no schema before Python 3.12
 
 def to_json_value(value: object) -> Any:
     """Return a value as plain JSON, with whole numbers as integers: many APIs refuse `3.0`."""
-    return _whole_numbers(to_jsonable_python(value))
+    return _convert_whole_numbers(to_jsonable_python(value))
 
 
-def _whole_numbers(value: Any) -> Any:
+def _convert_whole_numbers(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_EXACT:
         return int(value)
     if isinstance(value, list):
-        return [_whole_numbers(item) for item in value]
+        return [_convert_whole_numbers(item) for item in value]
     if isinstance(value, dict):
-        return {name: _whole_numbers(item) for name, item in value.items()}
+        return {name: _convert_whole_numbers(item) for name, item in value.items()}
     return value
 
 
@@ -170,7 +170,7 @@ def encode_body(body: Any, content_type: str, folder: str = "") -> dict[str, Any
 
 
 def is_json(media_type: str) -> bool:
-    """Whether a media type is JSON."""
+    """Tell whether a media type is JSON."""
     return media_type == "application/json" or media_type.endswith("+json")
 
 

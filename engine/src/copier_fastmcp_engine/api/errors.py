@@ -72,7 +72,7 @@ def describe_timeout(request: str, seconds: float, *, is_read: bool) -> str:
 
 
 def never_sent(error: Exception) -> bool:
-    """Whether no byte of a request was sent before an error."""
+    """Tell whether an error came before any byte of a request was sent."""
     return isinstance(
         error,
         httpx2.ConnectError

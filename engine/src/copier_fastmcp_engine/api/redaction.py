@@ -36,7 +36,7 @@ class Redactor:
         for secret in secrets:
             if not secret:
                 continue
-            plain |= _spellings(secret)
+            plain |= _list_spellings(secret)
             encoded.append(_percent_pattern(secret))
         patterns = [
             _plain_pattern(text) for text in sorted(plain, key=len, reverse=True)
@@ -68,15 +68,15 @@ class Redactor:
         text = data.decode("latin-1")
         for pattern in (self._pattern, self._percent):
             if pattern is not None:
-                text = pattern.sub(_same_length, text)
+                text = pattern.sub(_mask, text)
         return text.encode("latin-1")
 
 
-def _same_length(match: re.Match[str]) -> str:
+def _mask(match: re.Match[str]) -> str:
     return "*" * len(match[0])
 
 
-def _spellings(secret: str) -> set[str]:
+def _list_spellings(secret: str) -> set[str]:
     """Return the texts in which a secret appears without percent-encoding."""
     data = secret.encode()
     spellings = {

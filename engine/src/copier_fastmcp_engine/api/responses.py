@@ -43,7 +43,7 @@ TEXT_TYPES = frozenset(
 
 
 class BodyKind(StrEnum):
-    """What a body is."""
+    """The kind of a body."""
 
     JSON = "json"
     TEXT = "text"
@@ -226,7 +226,7 @@ def parse_body(
 
 
 def is_text(media_type: str) -> bool:
-    """Whether a body of a media type is text."""
+    """Tell whether a media type is text."""
     textual = media_type.startswith("text/") or media_type.endswith(
         ("+xml", "+yaml", "+text")
     )
@@ -254,21 +254,23 @@ def _parse_json(content: bytes, charset: str, *, partial: bool) -> tuple[Any, bo
     """Return a JSON value, and whether the content is one."""
     try:
         if partial:
-            return _storable(pydantic_core.from_json(content, allow_partial=True)), True
+            return _make_storable(
+                pydantic_core.from_json(content, allow_partial=True)
+            ), True
         text = _decode(content, charset, partial=False)
-        value = json.loads(text, parse_constant=str, parse_float=_finite)
-        return _storable(value), True
+        value = json.loads(text, parse_constant=str, parse_float=_parse_finite)
+        return _make_storable(value), True
     except (ValueError, RecursionError):
         return None, False
 
 
-def _finite(text: str) -> float | str:
+def _parse_finite(text: str) -> float | str:
     """Return a number, as text where a float cannot hold it."""
     number = float(text)
     return number if math.isfinite(number) else text
 
 
-def _storable(value: Any) -> Any:
+def _make_storable(value: Any) -> Any:
     """Return a value whose texts can be encoded: half a surrogate pair is written out."""
     if isinstance(value, str):
         return (
@@ -277,9 +279,11 @@ def _storable(value: Any) -> Any:
             else value.encode("utf-8", "backslashreplace").decode()
         )
     if isinstance(value, list):
-        return [_storable(item) for item in value]
+        return [_make_storable(item) for item in value]
     if isinstance(value, dict):
-        return {_storable(name): _storable(item) for name, item in value.items()}
+        return {
+            _make_storable(name): _make_storable(item) for name, item in value.items()
+        }
     return value
 
 

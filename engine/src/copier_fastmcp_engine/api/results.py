@@ -133,12 +133,12 @@ class ApiResult(ApiItem):
                 include_input=False, include_url=False, include_context=False
             )[0]
             place = ".".join(str(part) for part in first["loc"])
-            found = "".join(filter(str.isprintable, f"{place}: {first['msg']}"))[:200]
+            mistake = "".join(filter(str.isprintable, f"{place}: {first['msg']}"))[:200]
             response.logger.warning(
                 "%s: the response does not fit %s (%s); returned as received",
                 response.request,
                 cls.__name__,
-                found,
+                mistake,
             )
         result = cast("Self", cls.model_construct())
         for name, field in cls.model_fields.items():
@@ -162,13 +162,11 @@ def _fill_from_headers(
         "etag": response.headers.get("etag", ""),
         "id": place.rstrip("/").rpartition("/")[2].partition("?")[0],
     }
-    filled = {
-        name: value for name, value in sent.items() if name in documented and value
-    }
-    if response.kind is BodyKind.EMPTY and filled:
-        del body["result"]
-    for name, value in filled.items():
-        body.setdefault(name, value)
+    for name, value in sent.items():
+        if name in documented and value:
+            if response.kind is BodyKind.EMPTY:
+                body.pop("result", None)
+            body.setdefault(name, value)
 
 
 def _open(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,7 +176,7 @@ def _open(schema: Mapping[str, Any]) -> dict[str, Any]:
         schema: A schema of Pydantic's, whose references lead to other models.
     """
     opened = {name: schema[name] for name in DESCRIBING if name in schema}
-    source = _structural(schema)
+    source = _find_structural_schema(schema)
     if "$ref" in source:
         opened["$ref"] = source["$ref"]
     for name in STRUCTURE:
@@ -194,11 +192,10 @@ def _open(schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _structural(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _find_structural_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the one alternative of a schema that has parts, else the schema itself."""
-    alternatives = [
-        part
-        for part in schema.get("anyOf", ())
-        if "$ref" in part or any(name in part for name in STRUCTURE)
-    ]
+    alternatives = []
+    for part in schema.get("anyOf", ()):
+        if "$ref" in part or any(name in part for name in STRUCTURE):
+            alternatives.append(part)
     return alternatives[0] if len(alternatives) == 1 else schema

@@ -47,7 +47,7 @@ from .wording import (
 )
 
 NOTHING_PENDING = "nothing is pending for {} with these arguments: they were not previewed, or that preview is used up or over. Nothing was changed."
-Way = Literal["elicitation", "input_required", "two_step", "page", "refuse"]
+Method = Literal["elicitation", "input_required", "two_step", "page", "refuse"]
 # A pending confirmation: the question `asked`, `answers` to earlier ones; once it is answered also `answer`, its `way`
 # and `by` whom
 Entry = Mapping[str, Any]
@@ -55,7 +55,7 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Interruption:
-    """What a question interrupted a body with, and the outcome that the audit log names."""
+    """The result that a question returns in place of a body's, and the outcome for the audit log."""
 
     error: Exception | None
     outcome: str
@@ -67,16 +67,16 @@ Answer = ConfirmationResult | dict[str, Any]
 
 @dataclass(frozen=True)
 class Settlement:
-    """How a question was settled.
+    """The settlement of a question.
 
     Attributes:
-        way: In which way.
+        method: The method of asking that settled it.
         outcome: With what outcome; `answered` where a form was filled in.
         instead: What interrupts the body instead of an answer.
         values: The values of the form.
     """
 
-    way: Way
+    method: Method
     outcome: str
     instead: Exception | None = None
     values: dict[str, Any] | None = None
@@ -156,20 +156,20 @@ class Call:
         return digest(self.tool, self.arguments, caller_of(self.ctx))
 
     @property
-    def fallback(self) -> Way:
-        """What a client gets that cannot be asked."""
+    def fallback(self) -> Method:
+        """The method for a client that cannot ask its user."""
         if self.gate.policy.confirm_fallback == "page":
             return "page" if self.gate.pages.reaches(self.ctx) else "refuse"
         return "refuse" if self.confirm is None else self.gate.policy.confirm_fallback
 
-    def accept_answer(self, way: Way, entry: Entry) -> None:
+    def accept_answer(self, method: Method, entry: Entry) -> None:
         """Keep what an earlier request was answered."""
         answers = {**entry["answers"], entry["asked"]: entry["answer"]}
         for key, answer in answers.items():
             is_values = isinstance(answer, dict)
             self.answers[key] = answer if is_values else ConfirmationResult(answer)
         hidden_round = {"requestState": None, "inputResponses": None}
-        self.loaded = {"way": way, "round": hidden_round, **entry}
+        self.loaded = {"way": method, "round": hidden_round, **entry}
 
 
 # 1. Validate and run --------------------------------------------------------------------------------------------------
@@ -230,13 +230,15 @@ async def serve(
             if passes_confirm and has_gate:
                 own_arguments = {**own_arguments, "confirm": True}
             return record_outcome(await run(own_arguments))
-    except Asked as asked:
+    except Asked as interruption:
         if outer and outer.is_code:
-            why = "asks before it goes on, and code cannot be answered"
-            raise ToolError(f"{call.tool} {why}; call it by itself.") from asked
+            problem = "asks before it goes on, and code cannot be answered"
+            raise ToolError(
+                f"{call.tool} {problem}; call it by itself."
+            ) from interruption
         if outer:
             raise
-        return asked.instead
+        return interruption.instead
 
 
 def _versioned_name(tool: Tool) -> str:
@@ -328,8 +330,8 @@ async def _continue_round(call: Call, required: InputRequiredResult) -> Asked:
         "round": {"requestState": required.request_state},
     }
     state = await _store_round(call, entry)
-    ours = required.model_copy(update={"request_state": state})
-    return Asked(InputRequiredToolResult(ours))
+    result = required.model_copy(update={"request_state": state})
+    return Asked(InputRequiredToolResult(result))
 
 
 async def require_confirmation(
@@ -389,12 +391,12 @@ def _report(call: Call, settlement: Settlement, started: float) -> None:
     """Note who approved, and log, trace and count how a question was settled."""
     approved_by: Approver | None = None
     if settlement.outcome == ConfirmationResult.CONFIRMED:
-        is_form = settlement.way in ("elicitation", "input_required")
+        is_form = settlement.method in ("elicitation", "input_required")
         approved_by = call.loaded.get("by", "person" if is_form else "client")
     # A no to a later question of the body takes back no earlier yes
     call.approved_by = approved_by or call.approved_by
     facts = {
-        "way": settlement.way,
+        "way": settlement.method,
         "outcome": settlement.outcome,
         "approved_by": approved_by,
     }
@@ -410,9 +412,9 @@ def _report(call: Call, settlement: Settlement, started: float) -> None:
         f"mcp.confirmation.{name}": value for name, value in facts.items() if value
     }
     trace.get_current_span().set_attributes(attributes)
-    if settlement.way in ("two_step", "page", "refuse"):
+    if settlement.method in ("two_step", "page", "refuse"):
         counter = _fallback_counter(call.gate.policy.server_name)
-        counter.add(1, {"tool": call.tool, "way": settlement.way})
+        counter.add(1, {"tool": call.tool, "way": settlement.method})
 
 
 @cache
@@ -424,57 +426,57 @@ def _fallback_counter(server_name: str) -> metrics.Counter:
 async def settle(call: Call, question: Question) -> Settlement:
     """Decide how a question is settled in this request: by an earlier answer, or in one of the ways of asking."""
     is_modern = elicitation.is_modern(call.ctx)
-    way: Way = "input_required" if is_modern else "elicitation"
+    method: Method = "input_required" if is_modern else "elicitation"
     if not await elicitation.shows_forms(call.ctx, call.gate):
-        way = call.fallback
-    await _load_answer(call, way)
+        method = call.fallback
+    await _load_answer(call, method)
     if (
         question.key not in call.answers
-        and way == "elicitation"
+        and method == "elicitation"
         and not question.is_preview
     ):
         answer = await _ask_during_call(call, question)
         if answer is not None:
-            return _settled(way, answer)
+            return _build_settlement(method, answer)
         # The client declared a form and could not show it
-        way = call.fallback
-        await _load_answer(call, way)
+        method = call.fallback
+        await _load_answer(call, method)
     if question.key in call.answers:
-        way = call.loaded.get("way", way)
-        return _settled(way, call.answers[question.key])
+        method = call.loaded.get("way", method)
+        return _build_settlement(method, call.answers[question.key])
     if call.applied:
         return _refuse_rest(call)
-    return await _ask(call, question, way)
+    return await _ask(call, question, method)
 
 
-async def _ask(call: Call, question: Question, way: Way) -> Settlement:
+async def _ask(call: Call, question: Question, method: Method) -> Settlement:
     """Ask in a way that answers the call without a decision, or with that of a page."""
-    if way == "input_required" and not question.is_preview:
+    if method == "input_required" and not question.is_preview:
         return await _ask_by_result(call, question)
-    if way == "page":
+    if method == "page":
         return await _ask_on_page(call, question)
     if question.refusal:
         return Settlement("refuse", "refused", ToolError(question.refusal))
-    if way == "refuse":
+    if method == "refuse":
         return _refuse(call)
-    return await _preview(call, question, way)
+    return await _preview(call, question, method)
 
 
-def _settled(way: Way, answer: Answer) -> Settlement:
+def _build_settlement(method: Method, answer: Answer) -> Settlement:
     """Return how an answered question is settled."""
     if isinstance(answer, dict):
-        return Settlement(way, "answered", values=answer)
-    return Settlement(way, answer)
+        return Settlement(method, "answered", values=answer)
+    return Settlement(method, answer)
 
 
-async def _load_answer(call: Call, way: Way) -> None:
+async def _load_answer(call: Call, method: Method) -> None:
     """Take in what this request answers: only a question that we asked has an answer, and one."""
     entry: Entry | None = None
     if pending := await _take_round(call):
         response = elicitation.response_to(call.ctx, "confirmation")
         answer = _parse_response(response, has_form=pending.get("has_form", False))
         entry = {"way": "input_required", "by": "person", "answer": answer, **pending}
-    elif way == "two_step" and call.confirm:
+    elif method == "two_step" and call.confirm:
         previewed = await call.gate.take(f"preview-{call.key}")
         if previewed:
             entry = {
@@ -482,10 +484,10 @@ async def _load_answer(call: Call, way: Way) -> None:
                 "by": "client",
                 "answer": ConfirmationResult.CONFIRMED,
             }
-    elif way == "page":
+    elif method == "page":
         entry = await call.gate.pages.answer_for(call.key)
     if entry:
-        call.accept_answer(way, entry)
+        call.accept_answer(method, entry)
 
 
 async def _store_round(call: Call, entry: Entry) -> str:
@@ -548,34 +550,34 @@ async def _ask_during_call(call: Call, question: Question) -> Answer | None:
 async def _ask_by_result(call: Call, question: Question) -> Settlement:
     """Answer the call with a form (2026-07-28); the client calls again with what was filled in."""
     state = await _store_round(call, _pending_entry(call, question))
-    asked = elicitation.input_required("confirmation", question.form, state)
-    return Settlement("input_required", "asked", asked)
+    required = elicitation.input_required("confirmation", question.form, state)
+    return Settlement("input_required", "asked", required)
 
 
 async def _ask_on_page(call: Call, question: Question) -> Settlement:
     """Ask on a page outside the conversation, for a client that cannot show a form."""
-    about = {**_pending_entry(call, question), **_shown(question)}
+    about = {**_pending_entry(call, question), **_describe_question(question)}
     decided = await call.gate.pages.ask(call, about)
     if not isinstance(decided, str):
         call.accept_answer("page", decided)
-        return _settled("page", call.answers[question.key])
+        return _build_settlement("page", call.answers[question.key])
     return _preview_settlement(call, question, "page", "waiting", decided)
 
 
-async def _preview(call: Call, question: Question, way: Way) -> Settlement:
+async def _preview(call: Call, question: Question, method: Method) -> Settlement:
     """Show what would happen; with `two_step` the same call with `confirm=true` then applies it."""
-    if way == "two_step" and call.confirm and not call.loaded:
+    if method == "two_step" and call.confirm and not call.loaded:
         refusal = await applied_before(call) or NOTHING_PENDING.format(call.tool)
-        return Settlement(way, "refused", ToolError(refusal))
-    if call.fallback == "two_step" and way != "input_required":
+        return Settlement(method, "refused", ToolError(refusal))
+    if call.fallback == "two_step" and method != "input_required":
         await call.gate.put(f"preview-{call.key}", _pending_entry(call, question))
     minutes = max(1, round(call.gate.seconds / 60))
     following = f"Nothing was changed. This waits {minutes} minutes for your decision."
-    return _preview_settlement(call, question, way, "preview", following)
+    return _preview_settlement(call, question, method, "preview", following)
 
 
 def _refuse(call: Call) -> Settlement:
-    """Refuse a call that nobody can be asked about."""
+    """Refuse a call whose user cannot be asked."""
     reason = "needs a person's confirmation, which this client cannot ask for here"
     remedy = "call it by itself" if call.is_nested else call.remedy
     error = ToolError(f"{call.tool} {reason}; {remedy}. Nothing was changed.")
@@ -595,7 +597,7 @@ def _pending_entry(call: Call, question: Question) -> dict[str, Any]:
     return {"asked": question.key, "answers": call.answers, "has_form": has_form}
 
 
-def _shown(question: Question) -> dict[str, Any]:
+def _describe_question(question: Question) -> dict[str, Any]:
     return {
         "question": question.text,
         "arguments": question.arguments,
@@ -605,18 +607,18 @@ def _shown(question: Question) -> dict[str, Any]:
 
 
 def _preview_settlement(
-    call: Call, question: Question, way: Way, outcome: str, following: str
+    call: Call, question: Question, method: Method, outcome: str, following: str
 ) -> Settlement:
     """Answer with what would happen and what follows; without `confirm`, and so without an envelope, as an error."""
     if call.confirm is None:
-        return Settlement(way, outcome, ToolError(following))
-    shown = _shown(question)
-    del shown["schema"]
-    preview = {**shown, "next": following}
+        return Settlement(method, outcome, ToolError(following))
+    description = _describe_question(question)
+    del description["schema"]
+    preview = {**description, "next": following}
     result = envelope_result(
         f"{question.message}\n{following}", outcome, preview=preview
     )
-    return Settlement(way, outcome, Asked(result))
+    return Settlement(method, outcome, Asked(result))
 
 
 async def applied_before(call: Call) -> str | None:

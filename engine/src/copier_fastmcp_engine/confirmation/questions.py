@@ -84,7 +84,7 @@ async def ask(
             refusal=_describe_refusal(call, question, choices, parameter),
         ),
     )
-    if settlement.way == "page" and not _is_gated(call):
+    if settlement.method == "page" and not _is_gated(call):
         await call.gate.take(f"done-{call.key}")  # nothing was approved by the answer
     if settlement.values is None:
         refusal = REFUSALS[ConfirmationResult(settlement.outcome)]
@@ -137,6 +137,6 @@ def _parse_answer(
             raise ToolError(f"the answer to {question!r}: {mistake}") from error
     answer = values.get(ANSWER)
     if not isinstance(answer, str) or (choices and answer not in choices):
-        wanted = f"one of {', '.join(choices)}" if choices else "a text"
-        raise ToolError(f"the answer to {question!r} is {answer!r}, not {wanted}")
+        expected = f"one of {', '.join(choices)}" if choices else "a text"
+        raise ToolError(f"the answer to {question!r} is {answer!r}, not {expected}")
     return answer

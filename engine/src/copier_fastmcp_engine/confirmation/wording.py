@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from ..declarations import Declaration
-from ..texts import cut, on_one_line, shortened
+from ..texts import cut, join_lines, shorten_value
 
 PARAMETER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
 MAX_VALUE = 2000  # characters of one value in a message
@@ -70,7 +70,7 @@ def format_question(declaration: Declaration, values: Mapping[str, object]) -> s
 
     def fill(match: re.Match[str]) -> str:
         value = values.get(match[1], match[0])
-        return "none" if value is None else shortened(value)
+        return "none" if value is None else shorten_value(value)
 
     if isinstance(declaration.confirm, str):
         return PARAMETER.sub(fill, declaration.confirm)
@@ -82,14 +82,14 @@ def format_message(
 ) -> str:
     """Return what a person reads: who asks, the question, each argument, and what would happen."""
     count = f" ({len(question):,} characters)"
-    lines = [f"{server} asks: " + on_one_line(cut(question, MAX_VALUE, count))]
+    lines = [f"{server} asks: " + join_lines(cut(question, MAX_VALUE, count))]
     for name, value in arguments.items():
-        lines.append(f"{shortened(name)}: {shortened(value, MAX_VALUE)}")
+        lines.append(f"{shorten_value(name)}: {shorten_value(value, MAX_VALUE)}")
     if isinstance(details, Mapping):
         for name, value in list(details.items())[:MAX_DETAILS]:
-            lines.append(f"{shortened(name)}: {shortened(value, MAX_VALUE)}")
+            lines.append(f"{shorten_value(name)}: {shorten_value(value, MAX_VALUE)}")
         if len(details) > MAX_DETAILS:
             lines.append(f"… ({len(details)} lines)")
     elif details is not None:
-        lines.append(shortened(details, MAX_VALUE))
+        lines.append(shorten_value(details, MAX_VALUE))
     return "\n".join(lines)

@@ -39,7 +39,7 @@ from .store import Elicitation, User
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 Outcome = TypeVar("Outcome", bound=str)
-Way = Literal["url", "form", "none"]
+Method = Literal["url", "form", "none"]
 Answer = Literal[
     "yes", "Login not detected", "Login declined by user.", "Login cancelled by user."
 ]
@@ -51,12 +51,12 @@ PACE = 2.0  # seconds between two reports of progress
 
 
 def required_text(policy: Policy) -> str:
-    """What a caller without access is told."""
+    """Return the message to a caller without access."""
     return f"{policy.domain_title} access provisioning required"
 
 
-def _reason(policy: Policy) -> str:
-    """What a person is told before they grant access."""
+def _explain_consent(policy: Policy) -> str:
+    """Return the explanation shown before access is granted."""
     account = f"{policy.domain_title} account"
     return f"Grant this server access to your {account} to continue. This is a one-time setup."
 
@@ -106,7 +106,7 @@ async def granted_token(refused: str | None = None) -> str:
 
 
 async def _token(consent: Consent, refused: str | None = None) -> str | None:
-    """What this call can work with, without asking anybody."""
+    """Return the token of this call that needs no question."""
     ctx = get_context()
     if (fixed := consent.settings.static_credentials) is not None:
         consent.refuse_strangers(ctx)
@@ -199,48 +199,52 @@ async def ask(
     """
     user = consent.user_of(ctx)
     policy = consent.policy
-    way: Way = "form" if await shows_forms(ctx, gate) else "none"
-    way = "url" if await shows_links(ctx, gate) else way
-    elicitation = await _asked_before(ctx, consent, user)
+    method: Method = "form" if await shows_forms(ctx, gate) else "none"
+    method = "url" if await shows_links(ctx, gate) else method
+    elicitation = await _find_pending_elicitation(ctx, consent, user)
     if elicitation is not None:
         response = response_to(ctx, "consent")
-        answer = await _outcome(consent, ctx, elicitation, way, response)
-        if answer != "Login not detected" or way == "form":
-            return _log(policy, ctx, tool, way, answer)
+        answer = await _outcome(consent, ctx, elicitation, method, response)
+        if answer != "Login not detected" or method == "form":
+            return _log(policy, ctx, tool, method, answer)
     else:
         elicitation = await consent.begin(ctx, user)
     address = consent.address(elicitation)
-    why = _reason(policy)
-    text = f"{why}\n\n{address}\n\nAfter completing the login, check the box below and click OK."
+    reason = _explain_consent(policy)
+    text = f"{reason}\n\n{address}\n\nAfter completing the login, check the box below and click OK."
     form = ElicitRequestFormParams(message=text, requested_schema=FORM)
     # The id goes with a link only where the protocol has one
-    named = None if is_modern(ctx) else elicitation.id
-    link = ElicitRequestURLParams(message=why, url=address, elicitation_id=named)
-    question = link if way == "url" else form
-    if way == "none":
-        raise _told(policy, ctx, tool, address)
+    elicitation_id = None if is_modern(ctx) else elicitation.id
+    link = ElicitRequestURLParams(
+        message=reason, url=address, elicitation_id=elicitation_id
+    )
+    question = link if method == "url" else form
+    if method == "none":
+        raise _build_link_error(policy, ctx, tool, address)
     if is_modern(ctx):
-        _log(policy, ctx, tool, way, "asked")
+        _log(policy, ctx, tool, method, "asked")
         raise input_required("consent", question, elicitation.id)
-    if way == "url":
+    if method == "url":
         consent.tell(elicitation, ctx.session)
         if not at_once:
-            _log(policy, ctx, tool, way, "asked")
+            _log(policy, ctx, tool, method, "asked")
             raise Asked(
                 Refusal(UrlElicitationRequiredError([link], required_text(policy)))
             )
     try:
         seconds = elicitation.expires_at - time.time()
-        given = await elicit(ctx, gate, question, seconds)
+        reply = await elicit(ctx, gate, question, seconds)
     except TimeoutError:
         raise ToolError(TIMED_OUT) from None
-    if given is None:
-        raise _told(policy, ctx, tool, address)
-    answer = await _outcome(consent, ctx, elicitation, way, given)
-    return _log(policy, ctx, tool, way, answer)
+    if reply is None:
+        raise _build_link_error(policy, ctx, tool, address)
+    answer = await _outcome(consent, ctx, elicitation, method, reply)
+    return _log(policy, ctx, tool, method, answer)
 
 
-def _told(policy: Policy, ctx: Context, tool: str, address: str) -> ToolError:
+def _build_link_error(
+    policy: Policy, ctx: Context, tool: str, address: str
+) -> ToolError:
     """The error for a client that can show neither links nor forms."""
     _log(policy, ctx, tool, "none", "told")
     return ToolError(
@@ -249,7 +253,7 @@ def _told(policy: Policy, ctx: Context, tool: str, address: str) -> ToolError:
     )
 
 
-async def _asked_before(
+async def _find_pending_elicitation(
     ctx: Context, consent: Consent, user: User
 ) -> Elicitation | None:
     """The elicitation that this request answers: the SDK unsealed its state, made for this very call."""
@@ -264,9 +268,13 @@ async def _asked_before(
 
 
 async def _outcome(
-    consent: Consent, ctx: Context, elicitation: Elicitation, way: Way, response: object
+    consent: Consent,
+    ctx: Context,
+    elicitation: Elicitation,
+    method: Method,
+    response: object,
 ) -> Answer:
-    """What became of the question: a yes means that the page will be opened, only a grant counts.
+    """Return the outcome of the question; a yes only promises to open the page, so the grant decides.
 
     Raises:
         ToolError: Access will not be granted: the link failed, or its time is over.
@@ -276,7 +284,7 @@ async def _outcome(
     if response.action == "decline":
         count_login(consent.policy, "declined")
         return "Login declined by user."
-    seconds = WAIT if way == "url" else SETTLE
+    seconds = WAIT if method == "url" else SETTLE
     request = ctx.request_context
     if request and request.meta and request.meta.get("progress_token") is not None:
         seconds = max(seconds, elicitation.expires_at - time.time())
@@ -313,8 +321,8 @@ async def track(
 
 
 def _log(
-    policy: Policy, ctx: Context, tool: str, way: Way, outcome: Outcome
+    policy: Policy, ctx: Context, tool: str, method: Method, outcome: Outcome
 ) -> Outcome:
-    """One line for each step; never a link, a user or a token."""
-    log_step("consent", policy, ctx, tool, {"way": way, "outcome": outcome})
+    """Log one step, without its link, user or token."""
+    log_step("consent", policy, ctx, tool, {"way": method, "outcome": outcome})
     return outcome

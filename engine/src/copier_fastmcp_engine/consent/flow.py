@@ -26,7 +26,13 @@ from .oauth import Provider
 from .oauth_errors import ProviderError, report
 from .routes import STALE, Begun, LoginListener, Refused, authorize_path, cookie, routes
 from .rows import Row
-from .settings import CALLBACK, ConsentSettings, local, removed, strangers
+from .settings import (
+    CALLBACK,
+    ConsentSettings,
+    explain_exposed_credentials,
+    find_removed_variables,
+    is_local,
+)
 from .store import KEEP, Elicitation, Grant, Store, User, keyring_secret
 
 MOST_LINKS, WITHIN = 10, 600  # so many new links a user gets within so many seconds
@@ -42,7 +48,7 @@ LOCAL = User("local", None)  # whoever started this process
 
 
 def known_user(ctx: Context) -> User | None:
-    """Who calls, if a verified token or stdio says so."""
+    """Return the user of a verified token, or of stdio; else None."""
     token = get_access_token()
     if token is None and ctx.transport in (None, "stdio"):
         return LOCAL
@@ -80,14 +86,14 @@ class Consent(Grants):
         """Become the consent of a server, with its two pages."""
         _consents[server] = self
         logging.getLogger("uvicorn.access").addFilter(REDACTED)
-        for line in removed(self.policy):
+        for line in find_removed_variables(self.policy):
             self._logger.warning(line)
         if self.mode == "offline":
             for path, work in routes(self).items():
                 server.custom_route(path, methods=["GET"])(work)
 
     def user_of(self, ctx: Context) -> User:
-        """Who calls: the user of the verified token; over stdio, whoever started the server.
+        """Return the user of the verified token; over stdio, the user who started the server.
 
         Raises:
             ToolError: The call came over HTTP and names nobody.
@@ -105,9 +111,11 @@ class Consent(Grants):
         Raises:
             ToolError: The call came over HTTP without a token, and not to an address of this machine.
         """
-        near = ctx.transport in (None, "stdio") or local(self.settings.server_url or "")
+        near = ctx.transport in (None, "stdio") or is_local(
+            self.settings.server_url or ""
+        )
         if self.mode == "single-user" and not near and get_access_token() is None:
-            raise ToolError(strangers(self.policy))
+            raise ToolError(explain_exposed_credentials(self.policy))
 
     async def begin(self, ctx: Context, user: User) -> Elicitation:
         """A link for this user: the one that is open already, or a new one.
@@ -121,9 +129,9 @@ class Consent(Grants):
         else:
             base = (self.settings.server_url or "http://127.0.0.1:8000").rstrip("/")
         async with self.store.turn(f"begin {user.key}"):
-            return await self._begun(user, base, now)
+            return await self._open_elicitation(user, base, now)
 
-    async def _begun(self, user: User, base: str, now: float) -> Elicitation:
+    async def _open_elicitation(self, user: User, base: str, now: float) -> Elicitation:
         row = await self.store.get("current", user.key)
         open_ = await self.elicitation(row["id"]) if row else None
         remaining = (
@@ -164,11 +172,11 @@ class Consent(Grants):
         )
 
     def address(self, elicitation: Elicitation) -> str:
-        """What the person opens: a page of ours, which starts PKCE."""
+        """Return the address of our own page, which starts PKCE."""
         return f"{elicitation.base}{authorize_path(self.policy)}?{urlencode({'elicitationId': elicitation.id})}"
 
     def back(self, elicitation: Elicitation) -> str:
-        """Where the provider sends the browser back to."""
+        """Return the address that the provider redirects to."""
         return self.settings.elicitation_callback_url or elicitation.base + CALLBACK
 
     def tell(self, elicitation: Elicitation, session: ServerSession) -> None:
@@ -224,7 +232,7 @@ class Consent(Grants):
         """
         state = query.get("state") or ""
         flow = await self.store.take("states", state)
-        if not flow or not same(flow["browser"], cookies.get(cookie(state))):
+        if not flow or not is_same_secret(flow["browser"], cookies.get(cookie(state))):
             raise Refused(STALE)
         elicitation = await self.elicitation(flow["id"])
         if not elicitation or not elicitation.waits:
@@ -277,7 +285,7 @@ class Consent(Grants):
                     self._logger.debug("a client left before its login was complete")
 
     async def _fail(
-        self, elicitation: Elicitation, error: ProviderError, shown: str | None = None
+        self, elicitation: Elicitation, error: ProviderError, message: str | None = None
     ) -> NoReturn:
         report(self.policy, error)
         elicitation.status, elicitation.error_message = "failed", str(error)
@@ -286,7 +294,7 @@ class Consent(Grants):
         await self._close(elicitation)
         self._waiting.pop(elicitation.id, None)
         advice = "Return to the application to try again."
-        raise Refused(shown or f"Access was not granted: {error}. {advice}")
+        raise Refused(message or f"Access was not granted: {error}. {advice}")
 
     async def _close(self, elicitation: Elicitation) -> None:
         row = await self.store.get("current", elicitation.user)
@@ -296,9 +304,9 @@ class Consent(Grants):
             self.listener.close()
 
 
-def same(one: str, other: str | None) -> bool:
-    """Whether two secrets are equal, in a time that does not tell where they differ."""
-    return secrets.compare_digest(one.encode(), (other or "").encode())
+def is_same_secret(secret: str, candidate: str | None) -> bool:
+    """Compare two secrets in constant time."""
+    return secrets.compare_digest(secret.encode(), (candidate or "").encode())
 
 
 _consents: WeakKeyDictionary[object, Consent] = WeakKeyDictionary()

@@ -28,11 +28,11 @@ class Grants:
         self.store, self.provider = store, provider
 
     async def grant(self, user: User) -> Grant | None:
-        """What the user granted, as the store has it; None also when it was granted for fewer scopes."""
-        return (await self._kept(user))[1]
+        """Return the stored grant of a user; None if there is none for all scopes."""
+        return (await self._load_grant(user))[1]
 
-    async def _kept(self, user: User) -> tuple[str | None, Grant | None]:
-        """The name of the user's grant, and the grant if it is enough for what is asked for now."""
+    async def _load_grant(self, user: User) -> tuple[str | None, Grant | None]:
+        """Return the name of the user's grant, and the grant if it covers the present scopes."""
         name = await self._current(user)
         row = await self.store.get("grants", name) if name else None
         grant = Grant.model_validate(row) if row else None
@@ -44,7 +44,7 @@ class Grants:
         return str(row["name"]) if row else None
 
     async def mark(self, user: User) -> str | None:
-        """What changes whenever the user revokes access; for `keep`."""
+        """Return a mark that changes with each revocation; an argument of `keep`."""
         row = await self.store.get("revocations", self._name(user))
         return str(row["mark"]) if row else None
 
@@ -85,12 +85,12 @@ class Grants:
         Raises:
             ToolError: It has to be renewed, and the provider cannot be reached, or takes too long.
         """
-        name, grant = await self._kept(user)
-        if grant is None or name is None or _usable(grant, refused):
+        name, grant = await self._load_grant(user)
+        if grant is None or name is None or _is_usable(grant, refused):
             return grant
         async with self.store.turn(name):
-            name, grant = await self._kept(user)
-            if grant is None or name is None or _usable(grant, refused):
+            name, grant = await self._load_grant(user)
+            if grant is None or name is None or _is_usable(grant, refused):
                 return grant
             if not grant.refresh_token:
                 await self.store.drop("grants", name)
@@ -98,14 +98,14 @@ class Grants:
             # A caller that leaves must not tear up what the provider is about to answer
             with anyio.CancelScope(shield=True), anyio.fail_after(LEASE - 5):
                 grant = await self._renew(user, name, grant)
-            return grant or await self._newer(user)
+            return grant or await self._load_newer_grant(user)
 
     async def _renew(self, user: User, name: str, old: Grant) -> Grant | None:
         try:
             renewed = await self.provider.refresh(old)
         except Withdrawn as error:
             report(self.provider.policy, error)
-            if (await self._kept(user))[1] == old:
+            if (await self._load_grant(user))[1] == old:
                 await self.store.drop("grants", name)
             return None
         except ProviderError as error:
@@ -121,9 +121,9 @@ class Grants:
             await self.provider.revoke(renewed)
         return None
 
-    async def _newer(self, user: User) -> Grant | None:
-        _, grant = await self._kept(user)
-        return grant if grant and _usable(grant) else None
+    async def _load_newer_grant(self, user: User) -> Grant | None:
+        _, grant = await self._load_grant(user)
+        return grant if grant and _is_usable(grant) else None
 
     async def revoke(self, user: User) -> tuple[bool, bool]:
         """Forget what the user granted: whether there was something, and whether the provider knows."""
@@ -140,7 +140,7 @@ class Grants:
         return f"{self.provider.issuer} {user.key}"
 
 
-def _usable(grant: Grant, refused: str | None = None) -> bool:
+def _is_usable(grant: Grant, refused: str | None = None) -> bool:
     remaining = grant.expires_at - time.time()
     return (
         remaining > (LEEWAY if grant.refresh_token else 0)

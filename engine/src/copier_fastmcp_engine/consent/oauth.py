@@ -22,11 +22,11 @@ from .oauth_errors import (
     DENIED,
     ProviderError,
     Withdrawn,
-    away,
-    explained,
+    build_unreachable_error,
+    describe_error_code,
     report,
 )
-from .settings import ConsentSettings, secure
+from .settings import ConsentSettings, is_secure
 from .store import Grant
 
 SIGNED = [
@@ -48,18 +48,18 @@ UNSAID = 300.0  # the same, where it says nothing
 NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
-def usable(address: object, issuer: str) -> bool:
-    """Whether an endpoint may be asked: over https, or on this machine when its provider is here too."""
+def is_usable_endpoint(address: object, issuer: str) -> bool:
+    """Tell whether an endpoint uses https, or is local like its provider."""
     is_local = issuer.startswith("http://")
     return (
         isinstance(address, str)
-        and secure(address)
+        and is_secure(address)
         and (is_local or address.startswith("https://"))
     )
 
 
 def lifetime(expires_in: object) -> float:
-    """For how many seconds an access token is used, given what the provider says of it."""
+    """Return the lifetime of an access token in seconds."""
     if expires_in is None:
         return UNSAID
     try:
@@ -70,7 +70,7 @@ def lifetime(expires_in: object) -> float:
 
 
 class Provider:
-    """One OpenID provider, to which this server is a client."""
+    """An OpenID provider; this server is its client."""
 
     def __init__(self, settings: ConsentSettings) -> None:
         self.policy = settings.policy
@@ -114,7 +114,7 @@ class Provider:
     def _check(self, document: Mapping[str, Any]) -> None:
         optional = [name for name in ("revocation_endpoint",) if document.get(name)]
         for name in (*NEEDED, *optional):
-            if not usable(document.get(name), self.issuer):
+            if not is_usable_endpoint(document.get(name), self.issuer):
                 raise ProviderError(
                     "an endpoint of the provider is missing or not https", name
                 )
@@ -138,13 +138,13 @@ class Provider:
                 DENIED, "the answer does not name OIDC_ISSUER as who gave it"
             )
         if not query.get("code"):
-            raise ProviderError(DENIED, explained(query.get("error")))
+            raise ProviderError(DENIED, describe_error_code(query.get("error")))
         return query["code"]
 
     async def authorization_url(
         self, *, state: str, verifier: str, nonce: str, redirect_uri: str
     ) -> str:
-        """Where the browser goes to ask its person."""
+        """Return the address at which the browser asks the user."""
         metadata = await self.metadata()
         async with self._client() as client:
             url, _ = client.create_authorization_url(
@@ -193,7 +193,7 @@ class Provider:
         return renewed.model_copy(update={"asked": grant.asked})
 
     async def revoke(self, grant: Grant) -> bool:
-        """Whether the provider was told that the tokens are not needed any more."""
+        """Revoke tokens at the provider; tell whether it worked."""
         tokens = {
             "refresh_token": grant.refresh_token,
             "access_token": grant.access_token,
@@ -244,7 +244,7 @@ class Provider:
                     answer.raise_for_status()
                     return dict(answer.json())
         except (*AWAY, *BROKEN) as error:
-            raise away(error, address) from error
+            raise build_unreachable_error(error, address) from error
 
     async def _token(self, kind: str, **form: object) -> dict[str, Any]:
         try:
@@ -259,7 +259,9 @@ class Provider:
                 raise Withdrawn("the provider ended the grant", error) from None
             raise ProviderError("the provider refused the code", error) from None
         except AWAY as error:
-            raise away(error, str(self._known["token_endpoint"])) from error
+            raise build_unreachable_error(
+                error, str(self._known["token_endpoint"])
+            ) from error
         except BROKEN as error:
             raise ProviderError("the provider returned no token", error) from error
         if str(token.get("token_type", "")).lower() != "bearer" or not token.get(
@@ -303,12 +305,12 @@ class Provider:
             raise ProviderError(
                 "the provider's ID token does not hold", error
             ) from error
-        if _several(claims["aud"]) and claims.get("azp") != self._id:
+        if _has_several(claims["aud"]) and claims.get("azp") != self._id:
             raise ProviderError("the provider's ID token is for somebody else")
         return str(claims["sub"])
 
 
-def _several(audience: object) -> bool:
+def _has_several(audience: object) -> bool:
     return (
         isinstance(audience, Iterable)
         and not isinstance(audience, str)

@@ -52,15 +52,15 @@ class ProviderError(Exception):
         if isinstance(cause, httpx2.HTTPStatusError):
             self.cause = f"HTTP {cause.response.status_code}"
         if isinstance(cause, OAuthError):
-            self.cause = explained(cause.error)
+            self.cause = describe_error_code(cause.error)
 
 
 class Withdrawn(ProviderError):
     """The grant is over: the provider does not know its refresh token any more."""
 
 
-def explained(code: object) -> str:
-    """An error code of a provider, if it is one of the standard's, and what helps; never what it wrote itself."""
+def describe_error_code(code: object) -> str:
+    """Describe a standard error code and its remedy; other text of a provider is never repeated."""
     word = str(code)
     return (
         f"{word}: {ERRORS[word]}"
@@ -70,7 +70,7 @@ def explained(code: object) -> str:
 
 
 def report(policy: Policy, error: ProviderError) -> None:
-    """One line for who runs this server: no token, code, link or user is in it."""
+    """Log one line for the operator, without any token, code, link or user."""
     line = {
         "event": "consent",
         "outcome": "failed",
@@ -80,8 +80,8 @@ def report(policy: Policy, error: ProviderError) -> None:
     policy.logger("consent").warning(json.dumps(line))
 
 
-def away(error: Exception, address: str) -> ProviderError:
-    """The provider does not answer; the cause names its host and port, which `address` leads to."""
+def build_unreachable_error(error: Exception, address: str) -> ProviderError:
+    """Return the error for a provider that does not answer; its cause names the host and port of `address`."""
     failed = ProviderError("the provider cannot be reached", error)
     with suppress(ValueError):
         parts = urlsplit(address)

@@ -47,7 +47,7 @@ class Begun(NamedTuple):
 
 
 class Flow(Protocol):
-    """What the pages are for."""
+    """The login that the pages belong to."""
 
     policy: Policy
 

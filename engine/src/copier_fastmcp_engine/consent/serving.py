@@ -26,7 +26,7 @@ from .tokens import metadata_address
 
 
 class ConsentGuard(Guard):
-    """The guard of a server that lets nobody on who has not granted access where a function requires it.
+    """A guard that runs a function that requires consent only after access was granted.
 
     What needs scopes stays listed, so that a caller who lacks them is told which.
     """

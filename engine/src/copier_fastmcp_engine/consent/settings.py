@@ -24,8 +24,8 @@ Algorithm = Literal[
 ]  # fmt: skip
 
 
-def local(address: str) -> bool:
-    """Whether an address is on this machine."""
+def is_local(address: str) -> bool:
+    """Tell whether an address is on this machine."""
     host = urlsplit(address).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -33,12 +33,12 @@ def local(address: str) -> bool:
         return host == "localhost"
 
 
-def secure(address: str) -> bool:
-    """Whether what is sent there cannot be read on the way: https, or this machine."""
+def is_secure(address: str) -> bool:
+    """Tell whether an address uses https or is on this machine."""
     parts = urlsplit(address)
     if parts.scheme == "https" and parts.hostname:
         return True
-    return parts.scheme == "http" and local(address)
+    return parts.scheme == "http" and is_local(address)
 
 
 class ConsentSettings(PolicySettings):
@@ -118,10 +118,10 @@ class ConsentSettings(PolicySettings):
         prefix = self.policy.env_prefix
         for name in ("oidc_issuer", "jwt_issuer", "jwt_jwks_uri", "server_url"):
             address = getattr(self, name)
-            if address and not secure(address):
+            if address and not is_secure(address):
                 yield f"{prefix}{name.upper()} {address!r} is neither https nor on this machine"
         callback = self.elicitation_callback_url
-        if callback and not (secure(callback) and callback.endswith(CALLBACK)):
+        if callback and not (is_secure(callback) and callback.endswith(CALLBACK)):
             yield f"{prefix}ELICITATION_CALLBACK_URL {callback!r}: write an address with https, or on this machine, that ends in {CALLBACK}"
         elif callback and not self._sees_its_cookie(callback):
             start = self.server_url or "http://127.0.0.1"
@@ -162,15 +162,15 @@ class ConsentSettings(PolicySettings):
             )
 
     def _sees_its_cookie(self, callback: str) -> bool:
-        """Whether a browser has at the callback the cookie that it got from the link: one scheme, one host."""
+        """Tell whether the callback receives the cookie of the link: both have one scheme and one host."""
         back, server = urlsplit(callback), urlsplit(self.server_url or "")
         if self.server_url is None:
             return back.scheme == "http" and back.hostname in HERE
         return (back.scheme, back.hostname) == (server.scheme, server.hostname)
 
 
-def strangers(policy: Policy) -> str:
-    """Why the credentials of single-user mode are not served to others."""
+def explain_exposed_credentials(policy: Policy) -> str:
+    """Return the error for single-user credentials that others could use."""
     prefix = policy.env_prefix
     return (
         f"{prefix}STATIC_CREDENTIALS would be anybody's over HTTP: set {prefix}JWT_ISSUER, _JWT_AUDIENCE and "
@@ -178,8 +178,8 @@ def strangers(policy: Policy) -> str:
     )
 
 
-def removed(policy: Policy) -> Iterator[str]:
-    """A warning for each variable of the environment that had a meaning once."""
+def find_removed_variables(policy: Policy) -> Iterator[str]:
+    """Yield a warning for each environment variable that is no longer supported."""
     prefix = policy.env_prefix
     remedies = {
         "ENABLE_PROGRESSIVE_CONSENT": f"set {prefix}ENABLE_OFFLINE_ACCESS instead",
@@ -200,11 +200,11 @@ def serve_at(settings: ConsentSettings, host: str, port: int) -> str | None:
             f"http://{f'[{host}]' if ':' in host else host}",
             settings.server_url,
         ]
-        if any(address and not local(address) for address in addresses):
-            return strangers(settings.policy)
+        if any(address and not is_local(address) for address in addresses):
+            return explain_exposed_credentials(settings.policy)
     if settings.server_url is None:
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        if not secure(address) and settings.mode == "offline":
+        if not is_secure(address) and settings.mode == "offline":
             return (
                 f"{prefix}SERVER_URL is missing: browsers cannot be sent to {address}"
             )

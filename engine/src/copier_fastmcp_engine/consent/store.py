@@ -30,14 +30,14 @@ TURN = 10.0  # seconds to wait for one's turn
 
 
 class User(NamedTuple):
-    """Who calls: what their rows are kept under, and the provider's name for them."""
+    """A caller: the key of their rows, and their name at the provider."""
 
     key: str
     subject: str | None
 
 
 class Elicitation(BaseModel):
-    """One link that a person was given, and what became of it."""
+    """A link that was given to a person, and its state."""
 
     id: str = Field(repr=False)
     user: str
@@ -53,12 +53,12 @@ class Elicitation(BaseModel):
 
     @property
     def waits(self) -> bool:
-        """Whether it can still be completed."""
+        """Tell whether it can still be completed."""
         return self.status == "pending" and time.time() < self.expires_at
 
 
 class Grant(BaseModel):
-    """What one user let this server do, and the tokens for it."""
+    """The access that a user granted, and its tokens."""
 
     subject: str
     access_token: str = Field(repr=False)
@@ -136,12 +136,12 @@ class Store:
         self._rows: Rows = redis_rows(state) if shared else SqliteRows(policy, database)
 
     async def get(self, collection: str, name: str) -> Row | None:
-        """What is there, unless it has expired or was written under a secret that is gone."""
-        key = _hashed(name)
+        """Return a row, unless it has expired or its secret is gone."""
+        key = _hash_name(name)
         try:
             row = await self._rows.get(key, collection=f"consent-{collection}")
         except Exception as error:
-            raise _away() from error
+            raise _build_unavailable_error() from error
         return (
             self._cipher.open(f"{collection}/{key}", str(row["sealed"]))
             if row
@@ -156,26 +156,26 @@ class Store:
         seconds: float | None = None,
     ) -> None:
         """Write it, for so many seconds."""
-        key = _hashed(name)
+        key = _hash_name(name)
         row = {"sealed": self._cipher.seal(f"{collection}/{key}", value)}
         try:
             await self._rows.put(
                 key, row, collection=f"consent-{collection}", ttl=seconds
             )
         except Exception as error:
-            raise _away() from error
+            raise _build_unavailable_error() from error
 
     async def drop(self, collection: str, name: str) -> bool:
         """Remove it; of two that do so at once, one is told that it was there."""
         try:
             return await self._rows.delete(
-                _hashed(name), collection=f"consent-{collection}"
+                _hash_name(name), collection=f"consent-{collection}"
             )
         except Exception as error:
-            raise _away() from error
+            raise _build_unavailable_error() from error
 
     async def take(self, collection: str, name: str) -> Row | None:
-        """What is there, out of the store: of two that take it at once, one gets it."""
+        """Remove and return a row; of two concurrent callers, one gets it."""
         row = await self.get(collection, name)
         return row if row is not None and await self.drop(collection, name) else None
 
@@ -183,14 +183,14 @@ class Store:
         """Take a place for so many seconds; of two that do so at once, one gets it."""
         try:
             place = f"consent-{collection}"
-            return await self._rows.add(_hashed(name), collection=place, ttl=seconds)
+            return await self._rows.add(_hash_name(name), collection=place, ttl=seconds)
         except Exception as error:
-            raise _away() from error
+            raise _build_unavailable_error() from error
 
     async def count(
         self, collection: str, name: str, most: int, seconds: float
     ) -> bool:
-        """Whether this is one of at most so many within so many seconds, however many come at once."""
+        """Count an event; tell whether it is within the limit for a period, also under concurrency."""
         for number in range(most):
             if await self.add(collection, f"{name} {number}", seconds):
                 return True
@@ -198,7 +198,7 @@ class Store:
 
     @asynccontextmanager
     async def turn(self, name: str) -> AsyncIterator[None]:
-        """Let one at a time in, also of several processes; who died inside holds nobody up for long.
+        """Hold a lock, also across processes; the lock of a dead process expires soon.
 
         Raises:
             ToolError: The others took too long.
@@ -217,9 +217,9 @@ class Store:
                 await self.drop("turns", name)
 
 
-def _hashed(name: str) -> str:
+def _hash_name(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def _away() -> ToolError:
+def _build_unavailable_error() -> ToolError:
     return ToolError("what was granted cannot be looked up now; try again later")

@@ -35,7 +35,7 @@ class AccessTokens(JWTVerifier):
         self._logger = policy.logger("tokens")
 
     async def load_access_token(self, token: str) -> AccessToken | None:
-        """The token, when it holds; one line says why another one does not."""
+        """Return a valid token; log one line with the reason for any other."""
         loaded = await super().load_access_token(token)
         if loaded and (
             reason := refused(extract_compact(token.encode()).headers(), loaded.claims)
@@ -65,7 +65,7 @@ class AccessTokens(JWTVerifier):
 
 
 def refused(header: Mapping[str, Any], claims: Mapping[str, Any]) -> str | None:
-    """Why a token that is signed well is not taken (RFC 9068, section 4; RFC 8725, section 3.11)."""
+    """Return why a correctly signed token is refused (RFC 9068, section 4; RFC 8725, section 3.11)."""
     typ = str(header.get("typ") or "").lower().removeprefix("application/")
     if typ not in ("", "jwt", "at+jwt"):
         return "its type is that of another kind of token"
@@ -82,7 +82,7 @@ def refused(header: Mapping[str, Any], claims: Mapping[str, Any]) -> str | None:
 
 
 def metadata_address(auth: AuthProvider | None) -> str | None:
-    """Where clients read which scopes there are and who gives tokens (RFC 9728): below the host, before the path."""
+    """Return the address of the metadata of scopes and issuers (RFC 9728): below the host, before the path."""
     if not isinstance(auth, RemoteAuthProvider):
         return None
     resource = str(auth.base_url).rstrip("/") + fastmcp.settings.streamable_http_path

@@ -25,7 +25,15 @@ from ..project import Project
 from ..tools import run_now
 from . import overrides as metadata
 from .editing import format_yaml, prune, write_value
-from .overrides import MOST_BYTES, SECTIONS, Overrides, Texts, merged, parse, read_text
+from .overrides import (
+    MOST_BYTES,
+    SECTIONS,
+    Overrides,
+    Texts,
+    merge_layers,
+    parse,
+    read_text,
+)
 
 Name = Annotated[
     str, Parameter(help="A tool, or the URI of a resource or resource template.")
@@ -182,7 +190,7 @@ class MetadataCommands:
     def _packaged_texts(self) -> Texts:
         """Return the texts of the code with what the packaged file lays over them."""
         overrides = self._overrides()
-        return merged(overrides.texts, overrides.layered)
+        return merge_layers(overrides.texts, overrides.layered)
 
     def _path(self) -> Path:
         path = metadata.user_file(self.policy, self.project.settings().metadata)
@@ -226,7 +234,7 @@ class MetadataCommands:
             argument = field.removeprefix("arguments.").removesuffix(".description")
             return [section, name, "arguments", argument, "description"]
         names = chain(*texts.values())
-        remedy = metadata.mend(name, names, metadata.all_names(self.policy))
+        remedy = metadata.suggest_fix(name, names, metadata.all_names(self.policy))
         sys.exit(f"no tool or resource is called {name!r}; {remedy}")
 
     def init(self) -> None:
@@ -310,7 +318,9 @@ class MetadataCommands:
             line = f"{path}: {problem.text}"
             if problem.is_unknown_name:
                 everything = metadata.all_names(self.policy)
-                remedy = metadata.mend(problem.name, problem.known_names, everything)
+                remedy = metadata.suggest_fix(
+                    problem.name, problem.known_names, everything
+                )
                 line += f"; {remedy}"
             print(line)
         if not problems:

@@ -35,9 +35,9 @@ def prune(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return data without what is empty: mappings, and texts that the code does not have."""
     pruned = {}
     for key, value in data.items():
-        kept = prune(value) if isinstance(value, dict) else value
-        if kept not in ({}, None):
-            pruned[key] = kept
+        pruned_value = prune(value) if isinstance(value, dict) else value
+        if pruned_value not in ({}, None):
+            pruned[key] = pruned_value
     return pruned
 
 

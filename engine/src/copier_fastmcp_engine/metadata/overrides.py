@@ -22,7 +22,15 @@ from pydantic import BaseModel, Field, ValidationError
 from ..errors import StartError
 from ..policy import WIRE_NAMES, Policy
 from ..project import package_folder
-from ..texts import HIDDEN, Image, Line, Text, hidden, shortened, shown
+from ..texts import (
+    HIDDEN,
+    Image,
+    Line,
+    Text,
+    find_hidden_character,
+    format_value,
+    shorten_value,
+)
 from ..tools import run_now
 
 SECTIONS = {"tool": "tools", "resource": "resources", "template": "resource_templates"}
@@ -72,23 +80,23 @@ def packaged_file(policy: Policy) -> Path:
 
 def user_file(policy: Policy, setting: Path | None) -> Path | None:
     """The user's own file: the one in the setting, else the one in the home folder; None for `none`."""
-    own = (
+    location = (
         f"~/.{policy.server_name}/metadata.yaml"
         if setting in (None, Path())
         else str(setting)
     )
     return (
-        None if own == "none" else Path(os.path.expanduser(own))
+        None if location == "none" else Path(os.path.expanduser(location))
     )  # Path's own needs a home
 
 
-def _shared(path: Path) -> Path | None:
-    """A folder on the way to a file in which everybody can rename: all may write, and no sticky bit."""
-    ways = {*path.absolute().parents, *Path(os.path.realpath(path)).parents}
-    for way in sorted(ways) if os.name == "posix" else ():
+def _find_shared_folder(path: Path) -> Path | None:
+    """Return a parent folder in which any user can rename files: writable by all, without the sticky bit."""
+    folders = {*path.absolute().parents, *Path(os.path.realpath(path)).parents}
+    for folder in sorted(folders) if os.name == "posix" else ():
         # A volume of settings in a container is mounted read-only, whatever its mode says
-        if way.stat().st_mode & 0o1002 == 0o002 and os.access(way, os.W_OK):
-            return way
+        if folder.stat().st_mode & 0o1002 == 0o002 and os.access(folder, os.W_OK):
+            return folder
     return None
 
 
@@ -100,7 +108,7 @@ def read_text(path: Path, *, trusted: bool = False) -> str | None:
             problem = "is not a regular file"
         elif os.name == "posix" and info.st_mode & 0o022 and not trusted:
             problem = f"can be written by others; run `chmod go-w {path}`"
-        elif not trusted and (folder := _shared(path)):
+        elif not trusted and (folder := _find_shared_folder(path)):
             problem = f"can be replaced by others; run `chmod o-w {folder}`"
         elif info.st_size > MOST_BYTES:
             problem = f"is {info.st_size} bytes long; the limit is {MOST_BYTES}"
@@ -120,8 +128,8 @@ def read_text(path: Path, *, trusted: bool = False) -> str | None:
 def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
     """The plain data that begins with an event; what YAML readers disagree about is refused."""
     if event.anchor or event.tag or depth > 6:
-        why = "anchors, aliases, tags and deep nesting are not allowed; write the text out"
-        raise REFUSED(why, event.start_mark)
+        problem = "anchors, aliases, tags and deep nesting are not allowed; write the text out"
+        raise REFUSED(problem, event.start_mark)
     if isinstance(event, yaml.SequenceStartEvent):
         items = takewhile(lambda e: not isinstance(e, yaml.SequenceEndEvent), events)
         return [_value(events, item, depth + 1) for item in items]
@@ -132,12 +140,14 @@ def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
         ):
             key = _value(events, start, depth + 1)
             if not isinstance(key, str) or key in pairs:
-                why = (
+                problem = (
                     "appears twice; keep one"
                     if isinstance(key, str)
                     else "is not text; quote it"
                 )
-                raise REFUSED(f"the key {shortened(key)} {why}", start.start_mark)
+                raise REFUSED(
+                    f"the key {shorten_value(key)} {problem}", start.start_mark
+                )
             pairs[key] = _value(events, next(events), depth + 1)
         return pairs
     text = str(event.value)
@@ -154,20 +164,20 @@ def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
         return int(text)
     if tag.endswith("null") and not depth:
         return {}
-    why = f"{shortened(text)} is not text to every YAML reader; quote it, or write true or false"
+    problem = f"{shorten_value(text)} is not text to every YAML reader; quote it, or write true or false"
     raise REFUSED(
-        why if text else "a value is missing; add it or remove the key",
+        problem if text else "a value is missing; add it or remove the key",
         event.start_mark,
     )
 
 
 def parse(path: Path, text: str) -> dict[str, Any]:
-    """What a metadata file says; StartError names the file and the place where its form is wrong."""
+    """Parse a metadata file; StartError names the file and the place of an error."""
     text = text.replace("\r\n", "\n")
     if unseen := HIDDEN.search(text.replace("\t", " ")):
         line = text.count("\n", 0, unseen.start()) + 1
         raise StartError(
-            f"{path}:{line}: {hidden(unseen[0])} is a hidden character; remove it"
+            f"{path}:{line}: {find_hidden_character(unseen[0])} is a hidden character; remove it"
         )
     events = yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     try:
@@ -177,25 +187,27 @@ def parse(path: Path, text: str) -> dict[str, Any]:
             if isinstance(first, yaml.StreamEndEvent)
             else _value(events, next(events))
         )
-        if more := [
+        starts = [
             event for event in events if isinstance(event, yaml.DocumentStartEvent)
-        ]:
-            raise REFUSED(
-                "a second document begins here; keep only one", more[0].start_mark
-            )
+        ]
+        if starts:
+            problem = "a second document begins here; keep only one"
+            raise REFUSED(problem, starts[0].start_mark)
         return _File.model_validate(data).model_dump(exclude_unset=True)
     except yaml.MarkedYAMLError as error:
         mark: Any = error.problem_mark
-        why = f"{'' if type(error) is yaml.MarkedYAMLError else 'not YAML: '}{error.problem}"
-        raise StartError(f"{path}:{mark.line + 1}:{mark.column + 1}: {why}") from error
+        problem = f"{'' if type(error) is yaml.MarkedYAMLError else 'not YAML: '}{error.problem}"
+        raise StartError(
+            f"{path}:{mark.line + 1}:{mark.column + 1}: {problem}"
+        ) from error
     except ValidationError as error:
-        raise StartError(f"{path}: {_explained(error)}") from error
+        raise StartError(f"{path}: {_describe_form_error(error)}") from error
 
 
 def layers(
     policy: Policy, setting: Path | None
 ) -> Iterator[tuple[Path, dict[str, Any] | None]]:
-    """The packaged file, then the user's, and what each says (None: there is none), or StartError."""
+    """Load the packaged file, then the user's; the data of a missing file is None. Raises StartError."""
     packaged = packaged_file(policy)
     for path in filter(None, [packaged, user_file(policy, setting)]):
         text = read_text(path, trusted=path == packaged)
@@ -203,20 +215,21 @@ def layers(
 
 
 def all_names(policy: Policy) -> str:
-    """Where all names are listed."""
+    """Return the command that lists all names."""
     return f"`{policy.server_name} metadata export` lists them all"
 
 
-def mend(name: str, names: Iterable[str], otherwise: str) -> str:
-    """What to do about an unknown name, given the known ones."""
+def suggest_fix(name: str, names: Iterable[str], otherwise: str) -> str:
+    """Suggest a fix for an unknown name from the known names."""
     near = difflib.get_close_matches(name, names, 1, 0.5)
     return f"did you mean '{near[0]}'?" if near else otherwise
 
 
-def _explained(error: ValidationError) -> str:
-    """The first thing wrong with the form."""
+def _describe_form_error(error: ValidationError) -> str:
+    """Describe the first error in the form of a file."""
     first = error.errors()[0]
-    where, value = [shown(str(part)) for part in first["loc"]], shown(first["input"])
+    where = [format_value(str(part)) for part in first["loc"]]
+    value = format_value(first["input"])
     place, name = ".".join(where), "".join(where[-1:])
     if first["type"] == "extra_forbidden" and name in HINTS:
         return f"{place}: overrides change words, never hints; change the tool itself"
@@ -224,7 +237,7 @@ def _explained(error: ValidationError) -> str:
         shapes: dict[int, type[BaseModel]] = {1: _File, 5: _Described}
         item = _Tool if where[0] == "tools" else _Resource
         fields = shapes.get(len(where), item).model_fields
-        near = mend(name, fields, f"the fields are {', '.join(fields)}")
+        near = suggest_fix(name, fields, f"the fields are {', '.join(fields)}")
         return f"{place}: Unknown field '{name}', {near}"
     if place == "version":
         return f"version {value} is not supported; write `version: 1` or update this server"
@@ -240,7 +253,7 @@ def _explained(error: ValidationError) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a metadata file.
+    """An error in a metadata file.
 
     Attributes:
         text: What is wrong.
@@ -261,7 +274,7 @@ def find_problems(config: Mapping[str, Any], texts: Texts) -> Iterator[Problem]:
         kind = section[:-1].replace("_", " ")
         for name, override in config.get(section, {}).items():
             if name not in items:
-                text = f"Unknown {kind}: {shown(name)}"
+                text = f"Unknown {kind}: {format_value(name)}"
                 yield Problem(text, name, items, is_unknown_name=True)
             else:
                 yield from _find_item_problems(name, override, items[name])
@@ -275,32 +288,33 @@ def _find_item_problems(
     arguments = override.get("arguments", {})
     for argument in arguments:
         if argument not in known_names:
-            text = f"Tool '{name}' has no argument '{shown(argument)}'"
+            text = f"Tool '{name}' has no argument '{format_value(argument)}'"
             yield Problem(text, argument, known_names, is_unknown_name=True)
     described = {name: override}
     for argument, words in arguments.items():
         described[f"{name}.{argument}"] = words
     for place, words in described.items():
         if words.get("description") == "":
-            yield Problem(f"{shown(place)} is left without a description", place)
+            yield Problem(f"{format_value(place)} is left without a description", place)
 
 
 def check(policy: Policy, path: Path, config: Mapping[str, Any], texts: Texts) -> None:
     """Warn of each unknown name in a file; StartError at the first one if the file is strict."""
     for problem in find_problems(config, texts):
         if problem.is_unknown_name and config.get("strict", True):
-            remedy = mend(problem.name, problem.known_names, all_names(policy))
+            remedy = suggest_fix(problem.name, problem.known_names, all_names(policy))
             raise StartError(f"{path}: {problem.text}; {remedy}")
         suffix = " (skipped)" if problem.is_unknown_name else ""
         policy.logger("metadata").warning("%s: %s%s", path, problem.text, suffix)
 
 
-def merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
-    """Two layers as one, field by field; the upper one wins."""
-    nested = {
-        k: merged(lower.get(k, {}), v) for k, v in upper.items() if isinstance(v, dict)
-    }
-    return {**lower, **upper, **nested}
+def merge_layers(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge two layers field by field; the upper layer wins."""
+    merged = {**lower, **upper}
+    for key, value in upper.items():
+        if isinstance(value, dict):
+            merged[key] = merge_layers(lower.get(key, {}), value)
+    return merged
 
 
 def _address(item: Item) -> tuple[str, str]:
@@ -323,7 +337,7 @@ def _texts(item: Item) -> dict[str, Any]:
 
 
 def _changes(item: Item, override: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that differ from the code; an empty text is absent on the wire."""
+    """Return the fields that differ from the code; an empty text is absent on the wire."""
     text = override.get("description", item.description)
     if not isinstance(item, Tool):
         notes = [
@@ -338,20 +352,21 @@ def _changes(item: Item, override: Mapping[str, Any]) -> dict[str, Any]:
         }
     changes: dict[str, Any] = {"description": text or None}
     if "title" in override:
-        changes["title"], annotations = (
-            override["title"],
-            item.annotations or ToolAnnotations(),
-        )
-        changes["annotations"] = annotations.model_copy(
-            update={"title": override["title"]}
-        )
+        title = {"title": override["title"]}
+        annotations = item.annotations or ToolAnnotations()
+        changes |= title
+        changes["annotations"] = annotations.model_copy(update=title)
     if "icons" in override:
         changes["icons"] = [Icon(src=src) for src in override["icons"]] or None
     properties = dict(item.parameters.get("properties", {}))
     for name, argument in override.get("arguments", {}).items():
         if name in properties and argument:
-            rest = {k: v for k, v in properties[name].items() if k != "description"}
-            properties[name] = rest | {k: text for k, text in argument.items() if text}
+            schema = dict(properties[name])
+            schema.pop("description", None)
+            for key, words in argument.items():
+                if words:
+                    schema[key] = words
+            properties[name] = schema
             changes["parameters"] = item.parameters | {"properties": properties}
     return changes
 
@@ -366,25 +381,28 @@ class Overrides(Transform):
             section, name = _address(item)
             self.texts[section][name] = _texts(item)
 
-    def _one(self, item: Item) -> Item | None:
-        """An item with its texts replaced; None for a tool that a file takes off the wire."""
+    def _replace_texts(self, item: Item) -> Item | None:
+        """Return an item with its texts replaced; None for a tool that a file disables."""
         section, name = _address(item)
         override = self.layered.get(section, {}).get(name)
         if override is None or name not in self.texts[section]:
             return item
         if self._became.get(item.key, [None])[0] is not item:
-            made = item.model_copy(update=_changes(item, override))
-            self._became[item.key] = [
-                item,
-                made if override.get("enabled", True) else None,
-            ]
+            replacement = item.model_copy(update=_changes(item, override))
+            is_enabled = override.get("enabled", True)
+            self._became[item.key] = [item, replacement if is_enabled else None]
         return self._became[item.key][1]
 
     async def _all(self, items: Iterable[Item]) -> list[Item]:
-        return [overridden for item in items if (overridden := self._one(item))]
+        replacements = []
+        for item in items:
+            if replacement := self._replace_texts(item):
+                replacements.append(replacement)
+        return replacements
 
-    async def _look_up(self, name: str, call_next: Any, **more: Any) -> Item | None:
-        return self._one(item) if (item := await call_next(name, **more)) else None
+    async def _look_up(self, name: str, call_next: Any, **options: Any) -> Item | None:
+        item = await call_next(name, **options)
+        return self._replace_texts(item) if item else None
 
     list_tools = list_resources = list_resource_templates = cast("Any", _all)
     get_tool = get_resource = get_resource_template = cast("Any", _look_up)
@@ -435,21 +453,22 @@ def override(
         Provider.list_resources,
         Provider.list_resource_templates,
     )
-    overrides = Overrides([item for each in lists for item in run_now(each(mcp), mcp)])
+    items: list[Item] = []
+    for list_items in lists:
+        items += run_now(list_items(mcp), mcp)
+    overrides = Overrides(items)
     for name in gated:
         if name in overrides.texts["tools"]:
             overrides.texts["tools"][name]["arguments"].setdefault("confirm", {})
     packaged = packaged_file(policy)
     for path, config in layers(policy, setting):
         if config is not None:
-            said = config.get("tools", {})
-            old_first = sorted(said, key=lambda name: name not in former)
-            config = {
-                **config,
-                "tools": {former.get(name, name): said[name] for name in old_first},
-            }
+            texts = config.get("tools", {})
+            old_first = sorted(texts, key=lambda name: name not in former)
+            present = {former.get(name, name): texts[name] for name in old_first}
+            config = {**config, "tools": present}
             check(policy, path, config, overrides.texts)
-            overrides.layered = merged(overrides.layered, config)
+            overrides.layered = merge_layers(overrides.layered, config)
         elif setting and path != packaged:
             line = "%s: no such file, so it overrides nothing"
             policy.logger("metadata").warning(line, path)

@@ -52,7 +52,7 @@ class _Protocol(H11Protocol):
 
 
 class Listener:
-    """Serves pages for as long as somebody may open one."""
+    """Serves pages for as long as one may be opened."""
 
     def __init__(
         self, routes: Sequence[BaseRoute], host: str = "127.0.0.1", port: int = 0

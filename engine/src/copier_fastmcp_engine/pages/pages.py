@@ -32,7 +32,7 @@ from ..confirmation import elicitation
 from ..confirmation.elicitation import PROCESS, caller_of, shows_links
 from ..confirmation.gate import Call, applied_before
 from ..confirmation.pending import PendingStore
-from ..texts import cut, on_one_line
+from ..texts import cut, join_lines
 from .listener import REDACTED, Listener
 from .routes import PATH, Shown, routes
 
@@ -75,11 +75,11 @@ class Pages:
             )
 
     def reaches(self, ctx: Context) -> bool:
-        """Whether a person can open a page: not one of a machine that they do not sit at."""
-        return not local(ctx) or not elsewhere()
+        """Tell whether the user can open a page: never one of another machine."""
+        return not is_local(ctx) or not elsewhere()
 
     async def answer_for(self, key: str) -> dict[str, Any] | None:
-        """What was decided for a call: a yes once, a no until its time is over."""
+        """Return the decision for a call: an approval once, a refusal until it expires."""
         entry = self._unseal(await self._gate.get(f"said-{key}"))
         if entry is None:
             return None
@@ -111,7 +111,7 @@ class Pages:
                 raise ToolError(before)
             new = page is None
             page = page or await self._begin(call, about)
-        if await self._refused(call.ctx, page):
+        if await self._has_refused_link(call.ctx, page):
             await self.decide(page["link"], approved=False)
         looks = 0 if new and page["by"] == "client" else round(WAIT / PACE)
         for _ in range(looks):
@@ -132,9 +132,9 @@ class Pages:
             raise ToolError(before)
         return {**about, "answer": "timed_out", "by": None}
 
-    async def shown(self, link: str) -> Shown | None:
-        """What the page of a link says, while it is open."""
-        row = await self._gate.get(f"link-{_hashed(link)}")
+    async def find_shown(self, link: str) -> Shown | None:
+        """Return the content of a link's page, while it is open."""
+        row = await self._gate.get(f"link-{_hash_link(link)}")
         page = await self._open(str(row["key"])) if row else None
         if page is None or not secrets.compare_digest(str(page["link"]), link):
             return None
@@ -159,8 +159,8 @@ class Pages:
             values: The values of the form, where the page has one.
         """
         page_text, row = (
-            await self.shown(link),
-            await self._gate.take(f"link-{_hashed(link)}"),
+            await self.find_shown(link),
+            await self._gate.take(f"link-{_hash_link(link)}"),
         )
         page = await self._open(row["key"]) if page_text and row else None
         if page is None:
@@ -179,7 +179,7 @@ class Pages:
         return True
 
     async def _open(self, key: str) -> dict[str, Any] | None:
-        """The page of a call, while it waits for an answer."""
+        """Return the page of a call, while it is pending."""
         page = self._unseal(await self._gate.get(f"page-{key}"))
         return page if page and page["until"] > time.time() else None
 
@@ -190,13 +190,13 @@ class Pages:
             call.ctx,
         )
         await self._count(caller_of(ctx))
-        if local(ctx):
+        if is_local(ctx):
             base = await self._listener.open(until, call.key)
         else:
             base = (self._url or str(get_http_request().base_url)).rstrip("/")
-        rows = {name: _rows(about[name]) for name in ("arguments", "details")}
+        rows = {name: _format_rows(about[name]) for name in ("arguments", "details")}
         page: dict[str, Any] = {**about, **rows, "key": call.key, "link": link}
-        page["question"] = on_one_line(str(about["question"]))
+        page["question"] = join_lines(str(about["question"]))
         page |= {
             "server": ctx.fastmcp.name,
             "tool": call.tool,
@@ -206,12 +206,12 @@ class Pages:
         shows = await shows_links(ctx, self._gate)
         opened = (
             not shows
-            and self._opens(ctx)
-            and self._counts_opening()
+            and self._may_open_browser(ctx)
+            and self._count_opening()
             and await _open_browser(_address(page), until)
         )
         page["by"] = "person" if shows or opened else "client"
-        await self._gate.put(f"link-{_hashed(link)}", {"key": call.key})
+        await self._gate.put(f"link-{_hash_link(link)}", {"key": call.key})
         await self._gate.put(f"page-{call.key}", self._seal(page))
         return page
 
@@ -229,8 +229,8 @@ class Pages:
             return None
         return content
 
-    async def _refused(self, ctx: Context, page: Mapping[str, Any]) -> bool:
-        """Show the link through a client that can; whether the person refused to open it."""
+    async def _has_refused_link(self, ctx: Context, page: Mapping[str, Any]) -> bool:
+        """Show the link through a client that can; tell whether the user refused to open it."""
         if not await shows_links(ctx, self._gate):
             return False
         answer = elicitation.response_to(ctx, "confirmation")
@@ -250,14 +250,14 @@ class Pages:
                 return False
         return isinstance(answer, ElicitResult) and answer.action == "decline"
 
-    def _opens(self, ctx: Context) -> bool:
-        """Whether we may open a browser: only beside a person, and never a text browser."""
+    def _may_open_browser(self, ctx: Context) -> bool:
+        """Tell whether a browser may be opened: only next to a person, and never a text browser."""
         has_screen = sys.platform in ("win32", "darwin") or bool(
-            _set("DISPLAY", "WAYLAND_DISPLAY")
+            _list_set_variables("DISPLAY", "WAYLAND_DISPLAY")
         )
-        return self._browser == "auto" and local(ctx) and has_screen
+        return self._browser == "auto" and is_local(ctx) and has_screen
 
-    def _counts_opening(self) -> bool:
+    def _count_opening(self) -> bool:
         """Count a page that opens by itself; False where there were too many, and the link is in the result instead."""
         now = time.time()
         self._opened = [then for then in self._opened if now - then < WITHIN]
@@ -281,20 +281,22 @@ class Pages:
         await self._gate.put(name, {"times": [*times, now]})
 
 
-def local(ctx: Context) -> bool:
-    """Whether the client started this server, on its own machine."""
+def is_local(ctx: Context) -> bool:
+    """Tell whether the client started this server, on its own machine."""
     return ctx.transport in (None, "stdio")
 
 
 def elsewhere() -> bool:
-    """Whether nobody sits at this machine: over SSH, in a container, under CI."""
+    """Tell whether no user is at this machine: over SSH, in a container, under CI."""
     return bool(
-        _set("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "CI", "container")
+        _list_set_variables(
+            "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "CI", "container"
+        )
         or any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv"))
     )
 
 
-def _set(*names: str) -> list[str]:
+def _list_set_variables(*names: str) -> list[str]:
     return [name for name in names if os.environ.get(name)]
 
 
@@ -302,17 +304,17 @@ def _address(page: Mapping[str, Any]) -> str:
     return f"{page['base']}{PATH}?{urlencode({'link': page['link']})}"
 
 
-def _hashed(link: str) -> str:
+def _hash_link(link: str) -> str:
     return hashlib.sha256(link.encode()).hexdigest()
 
 
-def _rows(values: object) -> list[tuple[str, str]]:
+def _format_rows(values: object) -> list[tuple[str, str]]:
     """Names and values as a page shows them: whole, with nothing hidden in them."""
 
     def text(value: object) -> str:
         is_text = isinstance(value, str)
         plain = str(value) if is_text else json.dumps(value, ensure_ascii=False)
-        return on_one_line(cut(plain, LONGEST, f" ({len(plain):,} characters)"))
+        return join_lines(cut(plain, LONGEST, f" ({len(plain):,} characters)"))
 
     if values is None:
         return []

@@ -43,7 +43,7 @@ DONE = "You may close this window and return to the application."
 
 
 class Shown(NamedTuple):
-    """What a page says."""
+    """The content of a page."""
 
     server: str
     tool: str
@@ -55,10 +55,10 @@ class Shown(NamedTuple):
 
 
 class Pages(Protocol):
-    """Where pages are kept."""
+    """The store of pages."""
 
-    async def shown(self, link: str) -> Shown | None:
-        """What the page of a link says, while it is open."""
+    async def find_shown(self, link: str) -> Shown | None:
+        """Return the content of a link's page, while it is open."""
 
     async def decide(
         self, link: str, approved: bool, values: dict[str, Any] | None = None
@@ -71,51 +71,53 @@ def routes(pages: Pages) -> list[Route]:
 
     async def ask(request: Request) -> Response:
         link = request.query_params.get("link", "")
-        shown = await pages.shown(link)
-        if shown is None or not _here(request, shown.base):
-            return _page("Not Open Any More", f"<p>{OVER}</p>", 410)
+        page = await pages.find_shown(link)
+        if page is None or not _is_own_host(request, page.base):
+            return _render_page("Not Open Any More", f"<p>{OVER}</p>", 410)
         browser = secrets.token_urlsafe(32)
-        response = _page(shown.question, _form(shown, link, _proof(browser, link)))
+        response = _render_page(
+            page.question, _render_form(page, link, _proof(browser, link))
+        )
         response.set_cookie(
             _cookie(link),
             browser,
             path=PATH,
-            secure=shown.base.startswith("https://"),
+            secure=page.base.startswith("https://"),
             httponly=True,
             samesite="strict",
         )
         return response
 
     async def answer(request: Request) -> Response:
-        form = await _sent(request)
+        form = await _read_form(request)
         link, word = form.get("link", ""), form.get("answer", "")
-        shown = await pages.shown(link)
-        if shown is None or not _here(request, shown.base):
-            return _page("Not Open Any More", f"<p>{OVER}</p>", 410)
+        page = await pages.find_shown(link)
+        if page is None or not _is_own_host(request, page.base):
+            return _render_page("Not Open Any More", f"<p>{OVER}</p>", 410)
         browser = request.cookies.get(_cookie(link), "")
-        given = form.get("proof", "").encode()
-        proof = secrets.compare_digest(_proof(browser, link).encode(), given)
-        origin = request.headers.get("origin") == _origin(shown.base)
+        sent_proof = form.get("proof", "").encode()
+        proof = secrets.compare_digest(_proof(browser, link).encode(), sent_proof)
+        origin = request.headers.get("origin") == _origin(page.base)
         if not (browser and proof and origin and word in TITLES):
             text = "<p>The answer did not come from this page. Open its link again.</p>"
-            return _page("Not Accepted", text, 403)
+            return _render_page("Not Accepted", text, 403)
         values: dict[str, Any] | None = None
-        if shown.schema is not None and word == "approve":
+        if page.schema is not None and word == "approve":
             try:
-                values = read_values(shown.schema, form)
+                values = read_values(page.schema, form)
             except ValueError as error:
                 text = f"<p>{escape(str(error))}. Go back and fill it in.</p>"
-                return _page("Not Accepted", text, 400)
+                return _render_page("Not Accepted", text, 400)
         if not await pages.decide(link, word == "approve", values):
-            return _page("Not Open Any More", f"<p>{OVER}</p>", 410)
+            return _render_page("Not Open Any More", f"<p>{OVER}</p>", 410)
         title = TITLES[word] if values is None else "Answered"
-        return _page(title, f"<p>{DONE}</p>")
+        return _render_page(title, f"<p>{DONE}</p>")
 
     return [Route(PATH, ask, methods=["GET"]), Route(PATH, answer, methods=["POST"])]
 
 
-def _here(request: Request, base: str) -> bool:
-    """Whether a browser reached the listener by its own name, and no other that leads here."""
+def _is_own_host(request: Request, base: str) -> bool:
+    """Tell whether a browser used the listener's own host name, not another name of this machine."""
     parts = urlsplit(base)
     return parts.hostname != "127.0.0.1" or request.headers.get("host") == parts.netloc
 
@@ -133,8 +135,8 @@ def _proof(browser: str, link: str) -> str:
     return hashlib.sha256(f"{browser}.{link}".encode()).hexdigest()
 
 
-async def _sent(request: Request) -> Mapping[str, str]:
-    """The fields of a form; none where it is too long to be ours."""
+async def _read_form(request: Request) -> Mapping[str, str]:
+    """Return the fields of a form; none where it is too long to be ours."""
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -144,14 +146,14 @@ async def _sent(request: Request) -> Mapping[str, str]:
     return {name: values[0] for name, values in fields.items()}
 
 
-def _form(shown: Shown, link: str, proof: str) -> str:
-    """The body of the page that asks."""
+def _render_form(page: Shown, link: str, proof: str) -> str:
+    """Return the body of the page with the question."""
 
     def rows(title: str, values: Sequence[tuple[str, str]]) -> str:
         listed = "".join(f"<dt>{escape(n)}</dt><dd>{escape(v)}</dd>" for n, v in values)
         return f"<h2>{title}</h2><dl>{listed}</dl>" if values else ""
 
-    schema = shown.schema
+    schema = page.schema
     decline, approve = ("Decline", "Approve") if schema is None else ("Cancel", "Send")
     hidden = {"link": link, "proof": proof}
     fields = "".join(
@@ -159,17 +161,17 @@ def _form(shown: Shown, link: str, proof: str) -> str:
         for n, v in hidden.items()
     )
     return (
-        f"<p><strong>{escape(shown.server)}</strong> asks before it runs "
-        f"<code>{escape(shown.tool)}</code>.</p>"
-        + rows("With these arguments", shown.arguments)
-        + rows("What would happen", shown.details)
-        + f'<form method="post" action="{PATH}">{fields}{_inputs(schema or {})}'
+        f"<p><strong>{escape(page.server)}</strong> asks before it runs "
+        f"<code>{escape(page.tool)}</code>.</p>"
+        + rows("With these arguments", page.arguments)
+        + rows("What would happen", page.details)
+        + f'<form method="post" action="{PATH}">{fields}{_render_inputs(schema or {})}'
         f'<button name="answer" value="decline" formnovalidate>{decline}</button>'
         f'<button name="answer" value="approve">{approve}</button></form>'
     )
 
 
-def _inputs(schema: Mapping[str, Any]) -> str:
+def _render_inputs(schema: Mapping[str, Any]) -> str:
     """The fields to fill in, each with its label."""
     lines = []
     for name, field in schema.get("properties", {}).items():
@@ -177,11 +179,11 @@ def _inputs(schema: Mapping[str, Any]) -> str:
         attributes = f'name="{FIELD}{escape(name)}"'
         if name in schema.get("required", ()) and field.get("type") != "boolean":
             attributes += " required"
-        lines.append(f"<label>{label}<br>{_input(field, attributes)}</label>")
+        lines.append(f"<label>{label}<br>{_render_input(field, attributes)}</label>")
     return "".join(f"<p>{line}</p>" for line in lines)
 
 
-def _input(field: Mapping[str, Any], attributes: str) -> str:
+def _render_input(field: Mapping[str, Any], attributes: str) -> str:
     """The element in which one field is filled in."""
     default = field.get("default")
     if "enum" in field:
@@ -225,7 +227,7 @@ def read_values(schema: Mapping[str, Any], form: Mapping[str, str]) -> dict[str,
     return values
 
 
-def _page(title: str, body: str, status: int = 200) -> Response:
+def _render_page(title: str, body: str, status: int = 200) -> Response:
     """A page that a phone and a screen reader can read."""
     title = escape(title)
     text = (

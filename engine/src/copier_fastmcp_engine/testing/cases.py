@@ -70,14 +70,14 @@ class Variant:
     Attributes:
         arguments: What the first call gets.
         name: What differs from what the author arranged; empty where nothing does.
-        again: What the second call gets, where that is something else.
+        repeat_arguments: What the second call gets, where that is something else.
         loses: As in `Case`.
         identities: The parameters that name the record.
     """
 
     arguments: Arguments
     name: str = ""
-    again: Arguments | None = None
+    repeat_arguments: Arguments | None = None
     loses: Collection[str] = ()
     identities: Collection[str] = ()
 
@@ -88,21 +88,21 @@ def parse_probe(path: Path) -> dict[str, Any]:
     Returns:
         By name: plain values as they are, the text of everything else.
     """
-    found: dict[str, Any] = {}
+    definitions: dict[str, Any] = {}
     if not path.exists():
-        return found
+        return definitions
     for node in ast.parse(path.read_bytes()).body:
         match node:
             case ast.AsyncFunctionDef(name=name):
-                found[name] = ast.unparse(node)
+                definitions[name] = ast.unparse(node)
             case ast.Assign(targets=[ast.Name(name)], value=value) | ast.AnnAssign(
                 ast.Name(name), value=ast.expr() as value
             ):
                 try:
-                    found[name] = ast.literal_eval(value)
+                    definitions[name] = ast.literal_eval(value)
                 except ValueError:
-                    found[name] = ast.unparse(value)
-    return found
+                    definitions[name] = ast.unparse(value)
+    return definitions
 
 
 def list_cases(arranged: object) -> list[Case]:
@@ -166,7 +166,7 @@ class Variants:
         names: list[str],
         versions: Collection[str],
     ) -> None:
-        """Take what the variants are made of.
+        """Prepare the variants of a case.
 
         Args:
             tool: The tool as it is served.
@@ -193,17 +193,19 @@ class Variants:
         if self.names and self.behavior != "read":
             yield self.plain
         for name, schema in self.tool.parameters.items():
-            yield from self._of_parameter(name, schema)
+            yield from self._vary_parameter(name, schema)
         for name, value in self.arguments.items():
-            yield from self._of_identity(name, value)
+            yield from self._vary_identity(name, value)
         yield from self.unsure
 
-    def _changed(self, name: str, value: Any, title: str = "") -> Variant:
-        shown = str(value).lower() if isinstance(value, bool) else repr(value)
+    def _vary(self, name: str, value: Any, title: str = "") -> Variant:
+        text = str(value).lower() if isinstance(value, bool) else repr(value)
         arguments = self.arguments | {name: value}
-        return replace(self.plain, arguments=arguments, name=title or f"{name}={shown}")
+        return replace(self.plain, arguments=arguments, name=title or f"{name}={text}")
 
-    def _of_parameter(self, name: str, schema: Mapping[str, Any]) -> Iterator[Variant]:
+    def _vary_parameter(
+        self, name: str, schema: Mapping[str, Any]
+    ) -> Iterator[Variant]:
         """Yield variants with another value of one parameter, or without it; keep those of doubtful value for last."""
         is_passed = name in self.arguments
         old = self.arguments.get(name, schema.get("default"))
@@ -213,7 +215,7 @@ class Variants:
                 old,
                 isinstance(old, bool),
             ):  # True == 1
-                changed.append(self._changed(name, value))
+                changed.append(self._vary(name, value))
         if name not in self.names and _is_choice(schema):
             yield from changed
         elif not is_passed:
@@ -222,11 +224,11 @@ class Variants:
             fewer = {key: value for key, value in self.arguments.items() if key != name}
             self.unsure.append(replace(self.plain, arguments=fewer, name=f"no {name}"))
         if self.names and TARGET.match(name) and isinstance(old, str):
-            yield self._changed(
+            yield self._vary(
                 name, other_identity(self.arguments[self.names[0]], BEHIND)
             )
         if self._adds_text(name, schema):
-            yield self._changed(name, UNLIKE)
+            yield self._vary(name, UNLIKE)
         if (
             is_passed
             and name not in self.names
@@ -234,7 +236,9 @@ class Variants:
         ):
             for variant in changed[:1]:
                 then = replace(
-                    variant, name=f"then {variant.name}", again=variant.arguments
+                    variant,
+                    name=f"then {variant.name}",
+                    repeat_arguments=variant.arguments,
                 )
                 self.unsure.append(replace(then, arguments=self.arguments))
 
@@ -246,18 +250,16 @@ class Variants:
         is_free = not any(key in schema for key in limits)
         return self.behavior == "append" and is_text and is_free
 
-    def _of_identity(self, name: str, value: Any) -> Iterator[Variant]:
+    def _vary_identity(self, name: str, value: Any) -> Iterator[Variant]:
         """Yield a variant with a stale version, or with a record that does not exist."""
         item = value[0] if isinstance(value, list) and value else value
         is_version = name in self.versions and isinstance(value, (str, int))
         if is_version and self.behavior in ("update", "delete"):
-            yield self._changed(name, other_identity(value, BEFORE), f"a stale {name}")
+            yield self._vary(name, other_identity(value, BEFORE), f"a stale {name}")
         elif name in self.names or (self.behavior == "read" and isinstance(value, str)):
             absent = other_identity(item, ABSENT)
             if absent != item:
-                yield self._changed(
-                    name, [absent] if isinstance(value, list) else absent
-                )
+                yield self._vary(name, [absent] if isinstance(value, list) else absent)
 
 
 def _is_choice(schema: Mapping[str, Any]) -> bool:

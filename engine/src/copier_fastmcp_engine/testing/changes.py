@@ -93,13 +93,13 @@ class Change:
         place: The place of the value.
         old: The old value; None if there was none.
         new: The new value; None if there is none any more.
-        gone: Whether its whole record was removed.
+        is_removed: Whether its whole record was removed.
     """
 
     place: Place
     old: Any
     new: Any
-    gone: bool = False
+    is_removed: bool = False
 
     @property
     def kind(self) -> str:
@@ -123,7 +123,7 @@ class Change:
 
     def ends(self) -> bool:
         """Return whether it removes something: a record, a field, or by a flag, a date or a state."""
-        if self.gone:
+        if self.is_removed:
             return True
         if self.old not in (None, False, 0) and self.new in (None, ""):
             return True
@@ -133,7 +133,7 @@ class Change:
 
     def keeps(self) -> bool:
         """Return whether the old value is kept, or was only a state that began or was restored."""
-        if self.gone:
+        if self.is_removed:
             return False
         if self.old in (None, "", [], {}):
             return True
@@ -215,7 +215,7 @@ class Step:
     def within(self, change: Change) -> bool:
         """Return whether a change happened in a record that existed before."""
         longest = len(change.place) - 1
-        if change.gone:
+        if change.is_removed:
             longest -= 1
         for length in range(1, longest + 1):
             if change.place[:length] in self.records:
@@ -264,7 +264,7 @@ def find_changed_places(before: Any, after: Any) -> str:
 
 def _infer_behavior(first: Step, second: Step) -> str:
     """Return the behavior that is true of two equal calls."""
-    if any(change.gone for change in first.lost):
+    if any(change.is_removed for change in first.lost):
         return "action" if second.changes else "delete"
     if any(change.place[0] in first.data[0] for change in first.changes):
         if not second.changes:

@@ -30,16 +30,16 @@ class ExistingServer(ProjectUnderTest):
 
     is_existing = True
 
-    def __init__(self, root: Path, policy_package: str, serves: str) -> None:
+    def __init__(self, root: Path, policy_package: str, location: str) -> None:
         """Take where the project is.
 
         Args:
             root: Its folder.
             policy_package: The dotted name of its policy.
-            serves: `module:name` of the server or of what makes it; may be empty.
+            location: `module:name` of the server or of what makes it; may be empty.
         """
         super().__init__(root, policy_package)
-        self.serves = serves
+        self.location = location
         self.author_file = self.probes / "backend.py"
 
     def settings_class(self) -> Any:
@@ -53,9 +53,9 @@ class ExistingServer(ProjectUnderTest):
         """
         start_error = self.engine("errors").StartError
         name = self.author_file.name
-        way = f"write `def server()` in {name} of tests/tools, which registers them and returns it"
+        remedy = f"write `def server()` in {name} of tests/tools, which registers them and returns it"
         server = self.engine("existing_server").govern(
-            self._make(start_error, way), settings or self.settings
+            self._make(start_error, remedy), settings or self.settings
         )
         self.engine("guard").guard_of(server).check()
         tools = self.engine("tools").run_now(
@@ -63,24 +63,24 @@ class ExistingServer(ProjectUnderTest):
         )
         if not tools:
             raise start_error(
-                f"no tool is registered when {self.serves} is made; {way}"
+                f"no tool is registered when {self.location} is made; {remedy}"
             )
         return server
 
-    def _make(self, start_error: type[Exception], way: str) -> Any:
+    def _make(self, start_error: type[Exception], remedy: str) -> Any:
         from fastmcp import FastMCP
 
-        made: Any = getattr(self._load_author_module(), "server", None)
-        module, _, name = self.serves.partition(":")
-        if made is None and not module:
-            raise start_error(f"nothing says how the server is made; {way}")
-        if made is None:
-            made = importlib.import_module(module)
+        server: Any = getattr(self._load_author_module(), "server", None)
+        module, _, name = self.location.partition(":")
+        if server is None and not module:
+            raise start_error(f"nothing says how the server is made; {remedy}")
+        if server is None:
+            server = importlib.import_module(module)
             for part in name.split("."):
-                made = getattr(made, part)
-        while not isinstance(made, FastMCP):
-            made = getattr(made, "mcp", None) or made()
-        return made
+                server = getattr(server, part)
+        while not isinstance(server, FastMCP):
+            server = getattr(server, "mcp", None) or server()
+        return server
 
     def create_empty_server(self) -> Any:
         from fastmcp import FastMCP

@@ -18,7 +18,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 SAFE = ("GET", "HEAD", "OPTIONS", "QUERY")
 IDEMPOTENT = (*SAFE, "PUT", "DELETE")
-DOES = {"POST": "makes", "PUT": "replaces", "PATCH": "merges", "DELETE": "removes"}
+EFFECTS = {"POST": "makes", "PUT": "replaces", "PATCH": "merges", "DELETE": "removes"}
 TEXTS = ("query", "q", "search", "text", "term")
 SIZES = ("limit", "per_page", "page_size", "max_results")
 VERSIONS = ("etag", "version", "if_match", "revision")
 Record = dict[str, Any]
-Does = str | Callable[["Fake", httpx2.Request], httpx2.Response]
+Effect = str | Callable[["Fake", httpx2.Request], httpx2.Response]
 
 
 _guarded: set[str] = (
@@ -84,8 +84,8 @@ class Sent(NamedTuple):
 
     method: str
     path: str
-    does: Does
-    more: bool
+    effect: Effect
+    accumulates: bool
 
 
 class Fake:
@@ -109,183 +109,215 @@ class Fake:
         self.sent: list[Sent] = []
 
     def learn(self, tool: str) -> None:
-        """Take over what tests/tools says of the API, first that of a tool, and forget what arranged a test."""
+        """Load the rules of tests/tools, first those of a tool, and forget the requests that arranged a test."""
         self.sent.clear()
-        own = f"test_{tool}.py"
+        file_name = f"test_{tool}.py"
         paths = sorted(
             self.probes.glob("test_*.py"),
-            key=lambda path: (path.name != own, path.name),
+            key=lambda path: (path.name != file_name, path.name),
         )
         for path in paths:
             module = importlib.import_module(f"{self.probe_package}.{path.stem}")
             for operation, rule in getattr(module, "fake", {}).items():
                 method, _, template = operation.partition(" ")
                 parts = re.split(r"\{[^{}]*\}", template.strip("/"))
-                form = re.compile("[^/]*".join(map(re.escape, parts)))
-                self.rules.append((method, form, rule))
+                pattern = re.compile("[^/]*".join(map(re.escape, parts)))
+                self.rules.append((method, pattern, rule))
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
-        """Answer a request, and keep what it does."""
+        """Respond to a request, and record its effect."""
         path = request.url.raw_path.decode().partition("?")[0].strip("/")
         path = path.removeprefix(self.base).strip("/")
-        matching = (
-            r
-            for m, form, r in self.rules
-            if m == request.method and form.fullmatch(path)
-        )
-        rule = next(matching, {})
-        does: Does = rule.get("does", DOES.get(request.method, "finds"))
-        places = [path]
-        for name in filter(said(request).__contains__, rule.get("names", ())):
-            value = said(request)[name]
-            all_ = value if isinstance(value, list) else [value]
-            texts = [
-                quote(v if isinstance(v, str) else json.dumps(v), safe="") for v in all_
-            ]
-            places = [f"{place}/{text}" for place in places for text in texts]
-        answer = self.each(does, places, request, rule)
-        more = False
+        rule = self._find_rule(request.method, path)
+        effect: Effect = rule.get("does", EFFECTS.get(request.method, "finds"))
+        places = _list_places(path, rule.get("names", ()), parse_arguments(request))
+        answer = self.apply_effect(effect, places, request, rule)
+        accumulates = False
         if request.method not in SAFE and answer.status_code < 500:
             once = copy.deepcopy(self.records)
-            self.each(does, places, request, rule)
-            more, self.records = self.records != once, once
-        self.sent.append(Sent(request.method, f"/{path}", does, more))
+            self.apply_effect(effect, places, request, rule)
+            accumulates, self.records = self.records != once, once
+        self.sent.append(Sent(request.method, f"/{path}", effect, accumulates))
         if rule.get("lists") and answer.is_success:
             return httpx2.Response(answer.status_code, json=[answer.json()])
         return answer
 
-    def each(
+    def _find_rule(self, method: str, path: str) -> Mapping[str, Any]:
+        """Return the rule of an operation; empty where there is none."""
+        for rule_method, pattern, rule in self.rules:
+            if rule_method == method and pattern.fullmatch(path):
+                return rule
+        return {}
+
+    def apply_effect(
         self,
-        does: Does,
+        effect: Effect,
         places: list[str],
         request: httpx2.Request,
         rule: Mapping[str, Any],
     ) -> httpx2.Response:
-        """What an operation does with each record that it names; the answer to the last."""
-        found = [self.answer(does, place, request, rule) for place in places]
-        return found[-1] if found else httpx2.Response(200, json=rule.get("adds", {}))
+        """Apply an operation to each record that it names; return the response of the last."""
+        response = httpx2.Response(200, json=rule.get("adds", {}))
+        for place in places:
+            response = self.answer(effect, place, request, rule)
+        return response
 
     def answer(
-        self, does: Does, path: str, request: httpx2.Request, rule: Mapping[str, Any]
+        self,
+        effect: Effect,
+        path: str,
+        request: httpx2.Request,
+        rule: Mapping[str, Any],
     ) -> httpx2.Response:
-        """What an operation does with the records, and answers."""
-        if not isinstance(does, str):
-            return does(self, request)
-        body = body_of(request)
-        adds, old = rule.get("adds", {}), self.records.get(path)
-        higher = () if "names" in rule else above_of(path)
-        above = next((p for p in higher if p in self.records), None)
-        place = path if old is not None else above
-        if does in ("finds", "reads"):
-            return self.found(does, path, request, adds)
-        if does == "makes" and request.method == "PUT" and old is not None:
-            return failed(409, f"{path} is there already")
-        if does in ("merges", "removes", "sets") and place is None:
-            below = does == "removes" and any(
-                p.startswith(f"{path}/") for p in self.records
-            )
-            if not below:
-                return failed(404, f"there is no {path}")
-        if does == "merges" and old is None:
-            return failed(404, f"there is no {path}")
-        if wrong := stale(old or self.records.get(place or ""), request):
-            return failed(*wrong)
-        if does == "removes":
+        """Apply an operation to the record at a path, and respond."""
+        if not isinstance(effect, str):
+            return effect(self, request)
+        adds = rule.get("adds", {})
+        if effect in ("finds", "reads"):
+            return self.find_records(effect, path, request, adds)
+        old = self.records.get(path)
+        place = path if old is not None else self._find_parent(path, rule)
+        if refusal := self._find_refusal(effect, path, place, request):
+            return build_failure(*refusal)
+        if effect == "removes":
             exact = old is not None or place is None or request.method == "DELETE"
-            gone = path if exact else str(place)
-            found = [p for p in self.records if p == gone or p.startswith(f"{gone}/")]
-            for each in found:
-                del self.records[each]
-            return (
-                httpx2.Response(200, json=adds)
-                if found
-                else failed(404, f"there is no {path}")
-            )
-        if does == "sets" and place is not None:
-            if old is None or request.method == "DELETE":
-                field = path.removeprefix(place).strip("/") or "set"
-                change: Record = {field: request.method != "DELETE" and (body or True)}
-            else:
-                change = body or {"set": True}
-            return self.kept(place, self.records[place] | change, adds)
-        if does == "merges":
-            return self.kept(path, (old or {}) | body, adds)
-        if does == "replaces":
-            return self.kept(path, body, adds)
-        same = [
-            p
-            for p in self.below(path)
-            if body and self.records[p].items() >= body.items()
-        ]
-        if does == "ensures" and (old is not None or same):
-            return self.kept(path if old is not None else same[0], None, adds)
-        if request.method == "PUT" or (does == "ensures" and not body):
-            return self.kept(path, body, adds)
-        names = [p.rpartition("/")[2] for p in self.below(path)]
-        key = body.get("id") or 1 + max(
-            (int(n) for n in names if n.isdecimal()), default=0
-        )
-        if f"{path}/{key}" in self.records:
-            return failed(409, f"{path}/{key} is there already")
-        return self.kept(f"{path}/{key}", {"id": key} | body, adds, made=True)
+            return self._remove(path, path if exact else str(place), adds)
+        if effect == "sets" and place is not None:
+            change = self._build_change(path, place, request)
+            return self.keep_record(place, self.records[place] | change, adds)
+        return self._write(effect, path, request, adds)
 
-    def found(
-        self, does: str, path: str, request: httpx2.Request, adds: Record
+    def _find_parent(self, path: str, rule: Mapping[str, Any]) -> str | None:
+        """Return the longest path of a record that a path begins with."""
+        if "names" in rule:
+            return None
+        return next((p for p in list_parents(path) if p in self.records), None)
+
+    def _find_refusal(
+        self, effect: str, path: str, place: str | None, request: httpx2.Request
+    ) -> tuple[int, str] | None:
+        """Return the status and message that refuse a write, or None."""
+        old = self.records.get(path)
+        if effect == "makes" and request.method == "PUT" and old is not None:
+            return 409, f"{path} is there already"
+        if effect in ("merges", "removes", "sets") and place is None:
+            has_children = any(p.startswith(f"{path}/") for p in self.records)
+            if effect != "removes" or not has_children:
+                return 404, f"there is no {path}"
+        if effect == "merges" and old is None:
+            return 404, f"there is no {path}"
+        return find_conflict(old or self.records.get(place or ""), request)
+
+    def _build_change(self, path: str, place: str, request: httpx2.Request) -> Record:
+        """Return the field that an operation on the record at `place`, or below it, sets."""
+        body = body_of(request)
+        if path == place and request.method != "DELETE":
+            return body or {"set": True}
+        field = path.removeprefix(place).strip("/") or "set"
+        return {field: request.method != "DELETE" and (body or True)}
+
+    def _write(
+        self, effect: str, path: str, request: httpx2.Request, adds: Record
     ) -> httpx2.Response:
-        """A record, or a page of those below a path."""
-        places = (
-            [path, *above_of(path)]
-            if does == "reads" or request.method != "GET"
-            else [path]
-        )
-        if does == "reads" or (
-            path in self.records and request.method in ("GET", "HEAD")
-        ):
+        """Write a record at a path, or a new one below it; an operation that ensures a record may find it."""
+        body = body_of(request)
+        if effect in ("merges", "replaces"):
+            old = self.records.get(path, {}) if effect == "merges" else {}
+            return self.keep_record(path, old | body, adds)
+        if effect == "ensures":
+            same = path if path in self.records else self._find_same(path, body)
+            if same is not None:
+                return self.keep_record(same, None, adds)
+        if request.method == "PUT" or (effect == "ensures" and not body):
+            return self.keep_record(path, body, adds)
+        key = body.get("id") or self._next_number(path)
+        if f"{path}/{key}" in self.records:
+            return build_failure(409, f"{path}/{key} is there already")
+        return self.keep_record(f"{path}/{key}", {"id": key} | body, adds, is_new=True)
+
+    def _remove(self, path: str, top: str, adds: Record) -> httpx2.Response:
+        """Remove the record at `top` and those below it."""
+        removed = []
+        for place in self.records:
+            if place == top or place.startswith(f"{top}/"):
+                removed.append(place)
+        if not removed:
+            return build_failure(404, f"there is no {path}")
+        for place in removed:
+            del self.records[place]
+        return httpx2.Response(200, json=adds)
+
+    def _find_same(self, path: str, body: Record) -> str | None:
+        """Return the path of a record below a path that has all fields of a body."""
+        for place in self.list_children(path):
+            if body and self.records[place].items() >= body.items():
+                return place
+        return None
+
+    def _next_number(self, path: str) -> int:
+        """Return the first number above those of the records below a path."""
+        numbers = [0]
+        for place in self.list_children(path):
+            name = place.rpartition("/")[2]
+            if name.isdecimal():
+                numbers.append(int(name))
+        return 1 + max(numbers)
+
+    def find_records(
+        self, effect: str, path: str, request: httpx2.Request, adds: Record
+    ) -> httpx2.Response:
+        """Return a record, or a page of those below a path."""
+        is_get = request.method == "GET"
+        is_lookup = request.method in ("GET", "HEAD")
+        places = [path]
+        if effect == "reads" or not is_get:
+            places += list_parents(path)
+        if effect == "reads" or (path in self.records and is_lookup):
             record = next((self.records[p] for p in places if p in self.records), None)
-            if record is None and request.method in ("GET", "HEAD"):
-                return failed(404, f"there is no {path}")
-            return shown(200, record or {}, adds)
-        listed = next((found for p in places if (found := self.below(p))), None)
-        if listed is None:
-            return failed(404, f"there is no {path}")
-        asked = said(request)
-        records = [self.records[p] for p in listed]
-        for name, value in asked.items():
-            if name in TEXTS:
-                records = [
-                    r for r in records if str(value).lower() in json.dumps(r).lower()
-                ]
-            records = [
-                r for r in records if name not in r or str(r[name]) == str(value)
-            ]
-        sizes = [str(asked[name]) for name in SIZES if name in asked]
-        size = max(1, int(sizes[0]) if sizes and sizes[0].isdecimal() else len(records))
-        number = str(asked.get("page") or asked.get("cursor") or 1)
+            if record is None and is_lookup:
+                return build_failure(404, f"there is no {path}")
+            return build_response(200, record or {}, adds)
+        for place in places:
+            if children := self.list_children(place):
+                return self._build_page(children, request)
+        return build_failure(404, f"there is no {path}")
+
+    def _build_page(
+        self, places: list[str], request: httpx2.Request
+    ) -> httpx2.Response:
+        """Return the page that a request asks for of the records at some paths."""
+        arguments = parse_arguments(request)
+        records = []
+        for place in places:
+            if matches_record(arguments, self.records[place]):
+                records.append(self.records[place])
+        size = max(1, parse_page_size(arguments, len(records)))
+        number = str(arguments.get("page") or arguments.get("cursor") or 1)
         page = int(number) if number.isdecimal() else 1
         answer = httpx2.Response(200, json=records[(page - 1) * size : page * size])
         if records[page * size :]:
-            more = request.url.copy_set_param("page", page + 1)
-            answer.headers["Link"] = f'<{more}>; rel="next"'
+            next_page = request.url.copy_set_param("page", page + 1)
+            answer.headers["Link"] = f'<{next_page}>; rel="next"'
         return answer
 
-    def below(self, path: str) -> list[str]:
-        """The records that stand directly below a path."""
+    def list_children(self, path: str) -> list[str]:
+        """Return the paths directly below a path."""
         return [p for p in self.records if p.rpartition("/")[0] == path]
 
-    def kept(
-        self, path: str, record: Record | None, adds: Record, *, made: bool = False
+    def keep_record(
+        self, path: str, record: Record | None, adds: Record, *, is_new: bool = False
     ) -> httpx2.Response:
-        """Keep a record, and answer with it."""
+        """Store a record, and respond with it."""
         if record is not None:
             name = unquote(path.rpartition("/")[2])
-            own = {"id": int(name) if name.isdecimal() else name}
+            identity = {"id": int(name) if name.isdecimal() else name}
             old = self.records.get(path, {})
-            new = own | record
+            new = identity | record
             if without_versions(new) != without_versions(old):
                 new |= {n: bump(old[n]) for n in VERSIONS if n in old}
             self.records[path] = new
-        answer = shown(201 if made else 200, self.records[path], adds)
-        answer.headers.update({"Location": f"/{path}"} if made else {})
+        answer = build_response(201 if is_new else 200, self.records[path], adds)
+        answer.headers.update({"Location": f"/{path}"} if is_new else {})
         return answer
 
 
@@ -311,13 +343,49 @@ def without_versions(record: Record) -> Record:
     return {name: value for name, value in record.items() if name not in VERSIONS}
 
 
-def said(request: httpx2.Request) -> Record:
-    """What a request says in its query and its body."""
+def parse_arguments(request: httpx2.Request) -> Record:
+    """Return the fields of a request's query and body."""
     return {**request.url.params, **body_of(request)}
 
 
-def above_of(path: str) -> list[str]:
-    """The paths that a path begins with, the longest first."""
+def matches_record(arguments: Record, record: Record) -> bool:
+    """Tell whether a record has the values, and the words, that a request asks for."""
+    for name, value in arguments.items():
+        if name in TEXTS and str(value).lower() not in json.dumps(record).lower():
+            return False
+        if name in record and str(record[name]) != str(value):
+            return False
+    return True
+
+
+def parse_page_size(arguments: Record, default: int) -> int:
+    """Return how many records a page has; all of them where the request does not say."""
+    for name in SIZES:
+        if name in arguments:
+            size = str(arguments[name])
+            return int(size) if size.isdecimal() else default
+    return default
+
+
+def _list_places(path: str, names: Collection[str], arguments: Record) -> list[str]:
+    """Return the paths of the records that a request names; each value of a list names one."""
+    places = [path]
+    for name in names:
+        if name not in arguments:
+            continue
+        value = arguments[name]
+        values = value if isinstance(value, list) else [value]
+        named_places = []
+        for place in places:
+            for item in values:
+                text = item if isinstance(item, str) else json.dumps(item)
+                named_places.append(f"{place}/{quote(text, safe='')}")
+        places = named_places
+    return places
+
+
+def list_parents(path: str) -> list[str]:
+    """Return the paths that a path begins with, the longest first."""
     ends = [
         match.start() for match in re.finditer("/|:[^/:]*$", path)
     ]  # as in notes/1:archive
@@ -325,7 +393,7 @@ def above_of(path: str) -> list[str]:
 
 
 def etag(record: Record) -> str:
-    """The version of a record, in digits, since some APIs call it a number."""
+    """Return the version of a record, in digits, since some APIs use a number."""
     return str(zlib.crc32(json.dumps(record, sort_keys=True).encode()))
 
 
@@ -334,29 +402,32 @@ def bump(version: Any) -> Any:
     return version + 1 if isinstance(version, int) else f"{version}+"
 
 
-def stale(old: Record | None, request: httpx2.Request) -> tuple[int, str] | None:
-    """Why a write must not happen: its record is there, is not, or was changed since."""
-    wanted = request.headers.get("If-Match", "*")
+def find_conflict(
+    old: Record | None, request: httpx2.Request
+) -> tuple[int, str] | None:
+    """Return the status and message that refuse a write: a record exists, is missing, or was changed since."""
+    expected = request.headers.get("If-Match", "*")
     if old is not None and request.headers.get("If-None-Match") == "*":
         return 412, "it is there already"
-    if wanted != "*" and wanted != etag(old or {}):
+    if expected != "*" and expected != etag(old or {}):
         return 412, "it was changed since"
-    asked, kept = said(request), old or {}
+    arguments, record = parse_arguments(request), old or {}
     if any(
-        n in asked and n in kept and str(asked[n]) != str(kept[n]) for n in VERSIONS
+        n in arguments and n in record and str(arguments[n]) != str(record[n])
+        for n in VERSIONS
     ):
         return 409, "it was changed since"
     return None
 
 
-def shown(status: int, record: Record, adds: Record) -> httpx2.Response:
+def build_response(status: int, record: Record, adds: Record) -> httpx2.Response:
     """Return a response that shows a record."""
     return httpx2.Response(status, json=record | adds, headers={"ETag": etag(record)})
 
 
-def failed(status: int, why: str) -> httpx2.Response:
-    """Return a response that says what went wrong."""
-    return httpx2.Response(status, json={"message": why})
+def build_failure(status: int, message: str) -> httpx2.Response:
+    """Return a response with an error message."""
+    return httpx2.Response(status, json={"message": message})
 
 
 class FakedBackend(Backend):
@@ -378,10 +449,10 @@ class FakedBackend(Backend):
 
     def find_unproven(self, *, read_only: bool, idempotent: bool) -> str:
         """Return what was sent that the truth of a tool does not allow, or nothing."""
-        for method, path, does, more in self.fake.sent:
-            if read_only and method not in SAFE and does not in ("finds", "reads"):
+        for method, path, effect, accumulates in self.fake.sent:
+            if read_only and method not in SAFE and effect not in ("finds", "reads"):
                 return f"it says read-only, but sent {method} {path}"
-            if idempotent and method not in IDEMPOTENT and more:
+            if idempotent and method not in IDEMPOTENT and accumulates:
                 return f"it says idempotent, but sent {method} {path}, which does more when it is sent again"
         return ""
 

@@ -7,15 +7,15 @@ from .project import ProjectUnderTest
 
 
 def open_project(
-    root: Path, policy_package: str, serves: str | None = None
+    root: Path, policy_package: str, location: str | None = None
 ) -> ProjectUnderTest:
     """Return the project in a folder.
 
     Args:
         root: The folder.
         policy_package: The dotted name of its policy.
-        serves: For an adopted server `module:name` of what makes it, `-` where nothing is known; else None.
+        location: For an adopted server `module:name` of what makes it, `-` where nothing is known; else None.
     """
-    if serves is None:
+    if location is None:
         return ProjectUnderTest(root, policy_package)
-    return ExistingServer(root, policy_package, serves.removeprefix("-"))
+    return ExistingServer(root, policy_package, location.removeprefix("-"))

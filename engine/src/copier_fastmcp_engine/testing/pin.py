@@ -31,7 +31,7 @@ LIBRARIES = ("fastmcp", "mcp", "pydantic")  # which render the schemas
 
 @dataclass(frozen=True)
 class Pins:
-    """What is pinned of a running server.
+    """The pins of a running server.
 
     Attributes:
         tools: Its tools with their declarations.
@@ -115,8 +115,8 @@ def _module_of(project: ProjectUnderTest, tool: object) -> str:
     """Return the folder of a tool's file below tools/, as in `calendar`; empty for a file without one."""
     function: Any = getattr(tool, "fn", _module_of)
     module = str(getattr(inspect.unwrap(function), "__module__", ""))
-    _, _, below = module.partition(f"{project.package}.tools.")
-    return below.rpartition(".")[0]
+    _, _, name = module.partition(f"{project.package}.tools.")
+    return name.rpartition(".")[0]
 
 
 def _with_probe(
@@ -125,7 +125,7 @@ def _with_probe(
     probe: Path,
     methods: Collection[str],
 ) -> Tool:
-    """Return a tool with what its probe says of it.
+    """Return a tool with the facts of its probe.
 
     Args:
         wire: The tool as it is served.
@@ -133,11 +133,11 @@ def _with_probe(
         probe: The file of its probe.
         methods: The names of the functions of the backend.
     """
-    known = parse_probe(probe)
+    definitions = parse_probe(probe)
     probed = None
-    if probe.exists() and not NOT_YET.search(str(known.get("unprobed"))):
-        probed = "unprobed" not in known
-    waivers = known.get("waivers", [])
+    if probe.exists() and not NOT_YET.search(str(definitions.get("unprobed"))):
+        probed = "unprobed" not in definitions
+    waivers = definitions.get("waivers", [])
     if not isinstance(waivers, list | tuple):
         waivers = [waivers]
     proof = describe_proof(probe, methods)
@@ -153,7 +153,7 @@ def _is_content(tool: object) -> bool:
 
 
 def is_released(project: ProjectUnderTest) -> bool:
-    """Tell whether somebody calls a server: it was there before its policy, or git has a version tag of it."""
+    """Tell whether a server has users: it is older than its policy, or git has a version tag of it."""
     git = shutil.which("git")
     if project.is_existing or not git:
         return project.is_existing
@@ -217,7 +217,7 @@ def pin(project: ProjectUnderTest, words: Sequence[str] = ()) -> str:
 
 
 def run(
-    root: Path, policy_package: str, words: Sequence[str], serves: str | None = None
+    root: Path, policy_package: str, words: Sequence[str], location: str | None = None
 ) -> str | None:
     """Run the script `tests/policy/pin.py`.
 
@@ -225,13 +225,13 @@ def run(
         root: The project's folder.
         policy_package: The dotted name of its policy.
         words: The script's arguments.
-        serves: As in `open_project`.
+        location: As in `open_project`.
 
     Returns:
         What went wrong, in a line; None where nothing did.
     """
     try:
-        print(pin(open_project(root, policy_package, serves), words))
+        print(pin(open_project(root, policy_package, location), words))
     except ValueError as error:
         return str(error)
     except Exception as error:

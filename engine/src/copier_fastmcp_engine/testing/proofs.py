@@ -49,8 +49,8 @@ def describe_proof(path: Path, methods: Collection[str]) -> dict[str, Any]:
     for node in tree.body:
         if isinstance(node, ast.AsyncFunctionDef) and node.name == "arrange":
             proof["cases"] = _count_cases(node)
-    if loses := sorted(_list_losses(tree)):
-        proof["loses"] = loses
+    if lost_keys := sorted(_list_losses(tree)):
+        proof["loses"] = lost_keys
     if replaced := sorted(_list_replaced(tree) & set(methods)):
         proof["replaces"] = replaced
     return proof

@@ -13,16 +13,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 Tables = Mapping[str, Any]
-Wrong = Iterator[tuple[str, str]]
+Violations = Iterator[tuple[str, str]]  # each a rule and a message
 LONGEST_TEXT = 4000
 MANY_LINES = re.compile(r"(^|\.)(description|default|enum|const|examples)(\.|$)")
 DAY = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
 VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong: which rule, where, what, how to mend it, and who asks for it."""
+    """A violation of a rule: the rule, the tool, the message, the fix, and the source of the rule."""
 
     rule: str
     tool: str
@@ -62,7 +63,7 @@ class Tool:
         return {name: _mapping(schema) for name, schema in schemas.items()}
 
     def exempt(self, hint: str) -> bool:
-        """Whether its file names an exception to a hint, with the reason."""
+        """Tell whether the declaration has an exception to a hint, with its reason."""
         exceptions = (self.declared or {}).get("exceptions", ())
         return any(e["hint"] == hint and e["why"].strip() for e in exceptions)
 
@@ -71,13 +72,13 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _behavior(verb: str, tables: Tables) -> str | None:
+def _find_behavior(verb: str, tables: Tables) -> str | None:
     return next(
         (behavior for behavior, verbs in tables["verbs"].items() if verb in verbs), None
     )
 
 
-def _hints(tool: Tool, tables: Tables) -> Wrong:
+def _check_hints(tool: Tool, tables: Tables) -> Violations:
     """Every hint that clients should see is there, well-formed and the behavior's."""
     if not tool.annotations:
         yield "annotations-present", "it has no annotations"
@@ -86,7 +87,8 @@ def _hints(tool: Tool, tables: Tables) -> Wrong:
         hint: value for hint, value in tool.annotations.items() if hint != "title"
     }
     unknown = sorted(served.keys() - set(tables["hints"].values()))
-    yield from (("hints-known", f"annotation {name!r} is unknown") for name in unknown)
+    for name in unknown:
+        yield "hints-known", f"annotation {name!r} is unknown"
     for hint, value in served.items():
         if hint not in unknown and not isinstance(value, bool):
             yield "hints-boolean", f"{hint} is {value!r}"
@@ -97,97 +99,96 @@ def _hints(tool: Tool, tables: Tables) -> Wrong:
         )
     if unknown or not tool.declared:  # a typo is not also a hint left out
         return
-    wanted, behavior = tool.declared["hints"], tool.declared["behavior"]
-    for hint in sorted(wanted.keys() - served.keys()):
+    yield from _check_declared_hints(tool.declared, served)
+
+
+def _check_declared_hints(
+    declared: Mapping[str, Any], served: Mapping[str, Any]
+) -> Violations:
+    """Every hint is the declared one, and each exception has its reason."""
+    hints, behavior = declared["hints"], declared["behavior"]
+    for hint in sorted(hints.keys() - served.keys()):
         yield "hints-complete", f"{hint} is missing"
     for hint, value in served.items():
-        says = wanted.get(hint, "nothing")
-        if isinstance(value, bool) and value is not says:
-            yield (
-                "hints-match-behavior",
-                f"{hint} is {value}, but {behavior} says {says}",
-            )
-    for each in tool.declared["exceptions"]:
-        if not each["why"].strip():
-            yield (
-                "hints-match-behavior",
-                f"the exception to {each['hint']} has no reason",
-            )
+        declared_value = hints.get(hint, "nothing")
+        if isinstance(value, bool) and value is not declared_value:
+            text = f"{hint} is {value}, but {behavior} says {declared_value}"
+            yield "hints-match-behavior", text
+    for exception in declared["exceptions"]:
+        if not exception["why"].strip():
+            text = f"the exception to {exception['hint']} has no reason"
+            yield "hints-match-behavior", text
 
 
-def _name(tool: Tool, tables: Tables) -> Wrong:
+def _check_name(tool: Tool, tables: Tables) -> Violations:
     """A name counts against a hint where nothing can be run, if the description agrees with it."""
     words = re.split(r"[_.-]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool.name).lower())
-    verb = next((word for word in words[:3] if _behavior(word, tables)), "")
-    behavior = _behavior(verb, tables)
+    verb = next((word for word in words[:3] if _find_behavior(word, tables)), "")
+    behavior = _find_behavior(verb, tables)
     first = str(tool.wire.get("description") or "").strip().partition(" ")[0]
-    agrees = behavior in _verbs(first, tables).values()
+    agrees = behavior in _find_verbs(first, tables).values()
     if not behavior or not agrees or (tool.declared and tool.probed is not False):
         return
     versioned = not set(tables["versions"]).isdisjoint(tool.parameters)
-    loses = (
+    overwriting_verbs = (
         tables["overwriting_verbs"] if tables.get("destructive") != "deletes" else ()
     )
     replaces = verb in tables["replacing_verbs"] and not versioned
     stale = behavior == "update" and versioned
+    erases = behavior == "delete" or verb in overwriting_verbs
     for rule, hint, value, contrary in (
         ("verb-writes", "read_only", True, behavior != "read"),
         ("verb-reads", "read_only", False, behavior == "read"),
         ("replace-is-idempotent", "idempotent", False, replaces),
         ("versioned-is-not-idempotent", "idempotent", True, stale),
-        (
-            "overwrite-is-destructive",
-            "destructive",
-            False,
-            behavior == "delete" or verb in loses,
-        ),
+        ("overwrite-is-destructive", "destructive", False, erases),
     ):
         if hint != "read_only" and tool.annotations.get("readOnlyHint") is True:
             return  # the others mean nothing then
         name = tables["hints"][hint]
         if contrary and tool.annotations.get(name) is value and not tool.exempt(hint):
-            yield (
-                rule,
-                f"its name and its description say {verb!r}, but {name} is {value}",
-            )
+            text = f"its name and its description say {verb!r}, but {name} is {value}"
+            yield rule, text
 
 
-def _verbs(text: str, tables: Tables) -> dict[str, str]:
-    """The known verbs of a text, with what each says that a tool does."""
+def _find_verbs(text: str, tables: Tables) -> dict[str, str]:
+    """Return the known verbs of a text, each with its behavior."""
     endings = ("", ""), ("s$", ""), ("es$", ""), ("ies$", "y")
     words = re.findall("[a-z]+", text.lower())
-    forms = (re.sub(*ending, word) for word in words for ending in endings)
-    return {form: behavior for form in forms if (behavior := _behavior(form, tables))}
+    verbs = {}
+    for word in words:
+        for ending in endings:
+            form = re.sub(*ending, word)
+            if behavior := _find_behavior(form, tables):
+                verbs[form] = behavior
+    return verbs
 
 
 def find_contradiction(text: str, name: str, tables: Tables, *, reads: bool) -> str:
-    """The verb that a text begins with, where it says the contrary of what its tool does; else nothing."""
-    says, named = (
-        _verbs(re.split(r"[.\n]", text.strip())[0], tables),
-        _verbs(name, tables),
-    )
-    first = (
-        next(iter(says), "") if _verbs(text.strip().partition(" ")[0], tables) else ""
-    )
-    agrees = first in named or reads in {
-        behavior == "read" for behavior in says.values()
-    }
+    """Return the first verb of a text where it contradicts the tool; else nothing."""
+    sentence = re.split(r"[.\n]", text.strip())[0]
+    verbs = _find_verbs(sentence, tables)
+    first = ""
+    if _find_verbs(text.strip().partition(" ")[0], tables):
+        first = next(iter(verbs), "")
+    kinds = {behavior == "read" for behavior in verbs.values()}
+    agrees = first in _find_verbs(name, tables) or reads in kinds
     return "" if agrees else first
 
 
-def _words(tool: Tool, tables: Tables) -> Wrong:
+def _check_words(tool: Tool, tables: Tables) -> Violations:
     """A title or description does not begin with the contrary of what its tool declares."""
-    reads = bool(tool.declared and tool.declared["truth"]["read_only"])
+    is_read = bool(tool.declared and tool.declared["truth"]["read_only"])
     for place in ("title", "description") if tool.declared else ():
         if first := find_contradiction(
-            str(tool.wire.get(place) or ""), tool.name, tables, reads=reads
+            str(tool.wire.get(place) or ""), tool.name, tables, reads=is_read
         ):
-            does = "changes nothing" if reads else "changes something"
-            yield "words-match-behavior", f"its {place} says {first!r}, but it {does}"
+            effect = "changes nothing" if is_read else "changes something"
+            yield "words-match-behavior", f"its {place} says {first!r}, but it {effect}"
 
 
-def _texts(tool: Tool, tables: Tables) -> Wrong:
-    """What people and models read is there, unambiguous and visible."""
+def _check_texts(tool: Tool, tables: Tables) -> Violations:
+    """Names, titles and descriptions are present, unambiguous and visible."""
     title, hinted = tool.wire.get("title"), tool.annotations.get("title")
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", tool.name):
         yield (
@@ -210,35 +211,36 @@ def _texts(tool: Tool, tables: Tables) -> Wrong:
     for name, schema in tool.parameters.items():
         if not str(schema.get("description") or "").strip():
             yield "parameters-described", f"parameter {name!r} has no description"
-    shown = {key: of for key, of in sorted(tool.wire.items()) if key != "icons"}
-    for place, text in _strings(shown, ""):
+    yield from _check_characters(tool, tables)
+
+
+def _check_characters(tool: Tool, tables: Tables) -> Violations:
+    """No text holds a hidden character, is too long, or is decomposed."""
+    wire = {key: value for key, value in sorted(tool.wire.items()) if key != "icons"}
+    for place, text in _iterate_strings(wire, ""):
         newline = None if MANY_LINES.search(place) else re.search("\n", text)
+        is_decomposed = re.search(tables["decomposed"], text)
         if hidden := re.search(tables["hidden"], text) or newline:
-            yield (
-                "text-clean",
-                f"{place} holds the hidden character U+{ord(hidden[0]):04X}",
-            )
+            code = f"U+{ord(hidden[0]):04X}"
+            yield "text-clean", f"{place} holds the hidden character {code}"
         elif len(text) > LONGEST_TEXT:
             yield "text-clean", f"{place} is {len(text)} characters long"
-        elif (
-            re.search(tables["decomposed"], text)
-            and unicodedata.normalize("NFC", text) != text
-        ):
+        elif is_decomposed and unicodedata.normalize("NFC", text) != text:
             yield "text-clean", f"{place} is not in Unicode normal form C"
 
 
-def _strings(value: object, place: str) -> Wrong:
+def _iterate_strings(value: object, place: str) -> Violations:
     if isinstance(value, str):
         yield place, value
     for key, inner in _mapping(value).items():
         yield f"{place}.key", str(key)
-        yield from _strings(inner, f"{place}.{key}" if place else str(key))
+        yield from _iterate_strings(inner, f"{place}.{key}" if place else str(key))
     for inner in value if isinstance(value, list) else ():
-        yield from _strings(inner, place)
+        yield from _iterate_strings(inner, place)
 
 
-def _contract(tool: Tool, tables: Tables) -> Wrong:
-    """Schemas, scopes, gate and justification are what the policy asks."""
+def _check_contract(tool: Tool, tables: Tables) -> Violations:
+    """The schemas, and what the tool declares, are what the policy asks."""
     if _mapping(tool.wire.get("inputSchema")).get("additionalProperties") is not False:
         yield "input-closed", "the input schema is open"
     answer = _mapping(tool.wire.get("outputSchema"))
@@ -254,67 +256,72 @@ def _contract(tool: Tool, tables: Tables) -> Wrong:
     ):
         yield "parameters-typed", f"it takes any object as {', '.join(tool.parameters)}"
     for name in sorted(tool.parameters):
-        parts = [
-            tool.parameters[name],
-            *map(_mapping, tool.parameters[name].get("anyOf") or ()),
-        ]
-        if name in tables["action_parameters"]:
-            choices = [
-                str(choice).lower()
-                for part in parts
-                for choice in part.get("enum") or ()
-            ]
-            safe = [
-                c
-                for c in choices
-                if re.split(r"[_\s-]", c)[0] in tables["safe_choices"]
-            ]
-            if safe and len(safe) < len(choices):
-                yield (
-                    "one-action",
-                    f"{name!r} mixes safe choices ({', '.join(safe)}) with others",
-                )
-            said = _verbs(str(tool.parameters[name].get("description") or ""), tables)
-            if not choices and {"read", "delete"} <= set(said.values()):
-                yield "one-action", f"{name!r} takes any text: {', '.join(said)}"
-        erases = (
-            re.sub("_(it|them|after|afterwards)$", "", name)
-            in tables["verbs"]["delete"]
-        )
-        switch = any(part.get("type") == "boolean" for part in parts)
-        if erases and switch and tool.annotations.get("readOnlyHint") is True:
-            yield "one-action", f"it reads, but {name!r} removes"
-    if not (declared := tool.declared):
-        return
+        yield from _check_action(tool, name, tables)
+    if tool.declared:
+        yield from _check_declaration(tool, tool.declared, tables, results)
+
+
+def _check_action(tool: Tool, name: str, tables: Tables) -> Violations:
+    """A parameter does not choose between a safe action and another one."""
+    schema = tool.parameters[name]
+    parts = [schema, *map(_mapping, schema.get("anyOf") or ())]
+    if name in tables["action_parameters"]:
+        choices = []
+        for part in parts:
+            choices += [str(choice).lower() for choice in part.get("enum") or ()]
+        safe = []
+        for choice in choices:
+            if re.split(r"[_\s-]", choice)[0] in tables["safe_choices"]:
+                safe.append(choice)
+        if safe and len(safe) < len(choices):
+            text = f"{name!r} mixes safe choices ({', '.join(safe)}) with others"
+            yield "one-action", text
+        verbs = _find_verbs(str(schema.get("description") or ""), tables)
+        if not choices and {"read", "delete"} <= set(verbs.values()):
+            yield "one-action", f"{name!r} takes any text: {', '.join(verbs)}"
+    verb = re.sub("_(it|them|after|afterwards)$", "", name)
+    erases = verb in tables["verbs"]["delete"]
+    switch = any(part.get("type") == "boolean" for part in parts)
+    if erases and switch and tool.annotations.get("readOnlyHint") is True:
+        yield "one-action", f"it reads, but {name!r} removes"
+
+
+def _check_declaration(
+    tool: Tool,
+    declared: Mapping[str, Any],
+    tables: Tables,
+    results: Mapping[str, Any],
+) -> Violations:
+    """Scopes, justification, question and gate are what the policy asks."""
+    is_read = tool.annotations.get("readOnlyHint") is True
     for scope in declared["scopes"]:
-        if tool.annotations.get("readOnlyHint") is True and re.search(
-            tables["write_scope"], scope
-        ):
-            yield (
-                "read-needs-no-write-scope",
-                f"it reads, but demands the scope {scope!r}",
-            )
+        if is_read and re.search(tables["write_scope"], scope):
+            text = f"it reads, but demands the scope {scope!r}"
+            yield "read-needs-no-write-scope", text
     if not declared["truth"]["read_only"] and not (declared["why"] or "").strip():
         yield "write-justified", "it writes and has no why"
-    named = re.findall(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}", declared["question"] or "")
-    for name in dict.fromkeys(name for name in named if name not in tool.parameters):
-        unknown = "{" + name + "}, which is not a parameter"
-        yield "question-names-parameters", f"its question names {unknown}"
+    placeholders = PLACEHOLDER.findall(declared["question"] or "")
+    for name in dict.fromkeys(placeholders):
+        if name not in tool.parameters:
+            unknown = "{" + name + "}, which is not a parameter"
+            yield "question-names-parameters", f"its question names {unknown}"
     closed = "confirm" in tool.parameters and {"confirmed", "outcome"} <= results.keys()
     waived = declared["confirm_said"] is False and not tool.exempt("confirm")
     if waived and declared["gate_demanded"]:
-        yield (
-            "gate-present",
-            "it says confirm=False, but the profile asks a person before it",
-        )
+        text = "it says confirm=False, but the profile asks a person before it"
+        yield "gate-present", text
     elif declared["gated"] and not closed:
         yield "gate-present", "a person has to be asked before it, but it has no gate"
 
 
 def is_free_schema(schema: object) -> bool:
-    """Whether a schema takes any object, without a word on what is in it."""
-    of = _mapping(schema)
-    parts = [of, *(_mapping(of.get("items")),), *map(_mapping, of.get("anyOf") or ())]
+    """Tell whether a schema accepts any object, without describing its fields."""
+    whole = _mapping(schema)
+    parts = [
+        whole,
+        *(_mapping(whole.get("items")),),
+        *map(_mapping, whole.get("anyOf") or ()),
+    ]
     return any(
         part.get("type") == "object"
         and not part.get("properties")
@@ -324,28 +331,39 @@ def is_free_schema(schema: object) -> bool:
 
 
 def find_waiver_mistake(waiver: Any, tables: Tables) -> str:
-    """What is wrong with a waiver, or nothing."""
+    """Return the error in a waiver, or nothing."""
     if _mapping(waiver).keys() != {"rule", "until", "why"}:
         return f"a waiver has rule, until and why, and {waiver!r} has not"
-    rule, until, why = (str(waiver[key]) for key in ("rule", "until", "why"))
+    rule, until, reason = (str(waiver[key]) for key in ("rule", "until", "why"))
     profiles = tables["rules"].get(rule, {}).get("profiles", ())
     if not profiles or "proof" in profiles or rule == "waiver-valid":
         return f"{rule!r} is not a rule that can be waived"
-    if not DAY.fullmatch(until) or not why.strip():
+    if not DAY.fullmatch(until) or not reason.strip():
         return f"the waiver of {rule} lacks its last day, as 2027-01-31, or its reason"
     return f"the waiver of {rule} ended on {until}" if until < tables["today"] else ""
 
 
-def _waivers(tool: Tool, tables: Tables) -> Wrong:
+def _check_waivers(tool: Tool, tables: Tables) -> Violations:
     """A waiver names a rule and gives its reason, and its last day is not over."""
-    found = (find_waiver_mistake(waiver, tables) for waiver in tool.waivers)
-    yield from (("waiver-valid", wrong) for wrong in found if wrong)
+    for waiver in tool.waivers:
+        if mistake := find_waiver_mistake(waiver, tables):
+            yield "waiver-valid", mistake
+
+
+CHECKS = (
+    _check_hints,
+    _check_name,
+    _check_words,
+    _check_texts,
+    _check_contract,
+    _check_waivers,
+)
 
 
 def examine(
     tools: Iterable[Tool], tables: Tables, profile: str = "policy"
 ) -> list[Finding]:
-    """Every finding on a server's tools.
+    """Return every finding on a server's tools.
 
     Args:
         tools: The tools as they are served, with their declarations where these are known.
@@ -355,18 +373,22 @@ def examine(
     """
     served, rules = list(tools), tables["rules"]
     copies = Counter(tool.name for tool in served)
-    return [
-        Finding(rule, tool.name, message, rules[rule]["mend"], rules[rule]["source"])
-        for tool in (replace(one, copies=copies[one.name]) for one in served)
-        for check in (_hints, _name, _words, _texts, _contract, _waivers)
-        for rule, message in check(tool, tables)
-        if profile in rules[rule]["profiles"]
-    ]
+    findings = []
+    for tool in served:
+        counted_tool = replace(tool, copies=copies[tool.name])
+        for check in CHECKS:
+            for name, message in check(counted_tool, tables):
+                rule = rules[name]
+                if profile in rule["profiles"]:
+                    findings.append(
+                        Finding(name, tool.name, message, rule["mend"], rule["source"])
+                    )
+    return findings
 
 
 def only_warns(fails: str, today: str, release: str) -> bool:
-    """Whether a rule that fails from a day or a version on only warns yet; in doubt it does not."""
-    wanted, there = VERSION.match(fails), VERSION.match(release)
-    if wanted and there:
-        return [*map(int, there.groups())] < [*map(int, wanted.groups())]
-    return not wanted and today < fails
+    """Tell whether a rule with a first failing day or version still only warns; in doubt it does not."""
+    first, current = VERSION.match(fails), VERSION.match(release)
+    if first and current:
+        return [*map(int, current.groups())] < [*map(int, first.groups())]
+    return not first and today < fails

@@ -23,8 +23,8 @@ def record_of(name: str, tables: Mapping[str, Any]) -> str:
     """Return what a tool is about: the word of its name behind the verb, in the singular."""
     verbs = {verb for group in tables["verbs"].values() for verb in group}
     words = name.lower().split("_")
-    behind = next((n + 1 for n, word in enumerate(words[:3]) if word in verbs), 0)
-    word = re.sub("(ch|sh|us|x|z)es$", r"\1", (words[behind:] or words)[0])
+    start = next((n + 1 for n, word in enumerate(words[:3]) if word in verbs), 0)
+    word = re.sub("(ch|sh|us|x|z)es$", r"\1", (words[start:] or words)[0])
     return re.sub("(?<![su])s$", "", re.sub("ies$", "y", word))
 
 
@@ -55,7 +55,7 @@ def format_table(
         sections.items()
     ):  # "other" is in lower case, and so the last one
         if len(sections) > 1:
-            lines.append(f"\n## {_escaped(group.capitalize())}")
+            lines.append(f"\n## {_escape(group.capitalize())}")
         lines += [f"\n| {HEAD} |", "|" + " --- |" * len(HEAD.split("|")), *rows]
     first = []
     for tool in tools[:1]:
@@ -84,7 +84,7 @@ def format_components(components: Mapping[str, Sequence[Entry]]) -> str:
     lines = []
     for row in [*components["resources"], *components["templates"]]:
         uri = row.get("uri") or row["uriTemplate"]
-        cells = [f"`{uri}`", _escaped(row["name"]), _escaped(row["description"] or "")]
+        cells = [f"`{uri}`", _escape(row["name"]), _escape(row["description"] or "")]
         lines.append(f"| {' | '.join([*cells, row.get('mimeType') or ''])} |")
     page = ""
     if lines:
@@ -96,8 +96,8 @@ def format_components(components: Mapping[str, Sequence[Entry]]) -> str:
         for argument in row.get("arguments") or ():
             optional = "" if argument.get("required") else " (optional)"
             arguments.append(f"`{argument['name']}`{optional}")
-        cells = [f"`{row['name']}`", _escaped(row.get("title") or "")]
-        cells += [_escaped(row["description"] or ""), ", ".join(arguments)]
+        cells = [f"`{row['name']}`", _escape(row.get("title") or "")]
+        cells += [_escape(row["description"] or ""), ", ".join(arguments)]
         lines.append(f"| {' | '.join(cells)} |")
     if lines:
         head = ["", "## Prompts", "", "| Prompt | Title | Description | Arguments |"]
@@ -111,11 +111,11 @@ def _row(name: str, entry: Entry, tables: Mapping[str, Any]) -> str:
         hints.append({True: "yes", False: "no"}.get(entry["hints"].get(hint), "-"))
     cells = [entry["title"], entry["behavior"] or "?", *hints]
     cells += ["asks" if entry["gated"] else "", " ".join(entry["scopes"])]
-    cells.append(" ".join(filter(None, _reasons(entry, tables))))
-    return " | ".join([f"| `{name}`", *map(_escaped, cells)]) + " |"
+    cells.append(" ".join(filter(None, _format_reasons(entry, tables))))
+    return " | ".join([f"| `{name}`", *map(_escape, cells)]) + " |"
 
 
-def _reasons(entry: Entry, tables: Mapping[str, Any]) -> list[str]:
+def _format_reasons(entry: Entry, tables: Mapping[str, Any]) -> list[str]:
     """Return why a tool is as it is: its own reason or its behavior's, its exceptions, its former names."""
     meaning = (
         tables["behaviors"]
@@ -136,7 +136,7 @@ def _reasons(entry: Entry, tables: Mapping[str, Any]) -> list[str]:
     return reasons
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(
         "\\" + c if c in "\\`*_[]<|&" else c for c in text.replace("\n", " ")
     )

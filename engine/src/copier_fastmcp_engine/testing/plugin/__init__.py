@@ -60,10 +60,12 @@ def get_suite(config: pytest.Config, tests_package: str) -> "Suite":
     if _suite_key not in config.stash:
         from .suite import Suite
 
-        serves = config.getini("copier_fastmcp_serves") or None
+        location = config.getini("copier_fastmcp_serves") or None
         policy = config.getini("copier_fastmcp_policy")
         try:
-            suite = Suite(open_project(config.rootpath, policy, serves), tests_package)
+            suite = Suite(
+                open_project(config.rootpath, policy, location), tests_package
+            )
         except Exception as error:
             if not is_start_error(error):
                 raise

@@ -18,8 +18,12 @@ def find_replaced(client: object) -> list[str]:
     """Return the names of methods that are others now, of the object itself or of its class."""
     owner = type(client)
     methods = _methods_of.get(owner, {})
-    now = _read_methods(owner)
-    replaced = [name for name, method in methods.items() if now.get(name) is not method]
+    current_methods = _read_methods(owner)
+    replaced = [
+        name
+        for name, method in methods.items()
+        if current_methods.get(name) is not method
+    ]
     for name, value in getattr(client, "__dict__", {}).items():
         if callable(value) and name in methods and name not in replaced:
             replaced.append(name)

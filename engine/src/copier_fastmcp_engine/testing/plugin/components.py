@@ -126,11 +126,11 @@ class ComponentProof:
 
     async def _snapshot(self, backend: Backend) -> Any:
         data = to_json_data(await backend.snapshot())
-        kept = {}
+        inside = {}
         for key, value in data.items():
             if key.partition("/")[0] not in self.outside:
-                kept[key] = value
-        return kept
+                inside[key] = value
+        return inside
 
     async def _find_problem(self, component: Component) -> Problem | None:
         """Read one component; return what it changed, or nothing."""

@@ -39,6 +39,7 @@ ENVIRONMENT_EVENTS = ("os.putenv", "os.unsetenv")
 WRITTEN = "opened for writing"
 COMPILED = "__pycache__"  # which an import writes
 DEVICES = "/dev/"
+MEMORY = "/dev/shm/"  # files, as a folder for temporary files may be
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Effect:
 
 @dataclass
 class Watch:
-    """What was seen during a call.
+    """The effects observed during a call.
 
     Attributes:
         connections: The addresses to which connections were opened.
@@ -78,7 +79,9 @@ class Watch:
         if not isinstance(path, (str, bytes, os.PathLike)):
             return  # a descriptor, whose file was noted when it was opened
         name = os.path.abspath(os.fsdecode(path))
-        if COMPILED in name or name.startswith(DEVICES) or _is_finalizing():
+        if name.startswith(DEVICES) and not name.startswith(MEMORY):
+            return
+        if COMPILED in name or _is_finalizing():
             return
         if verb == WRITTEN and os.path.isdir(name):
             return  # a temporary file without a name in that folder
@@ -133,8 +136,8 @@ def _on_connection(watch: Watch, event: str, arguments: tuple[Any, ...]) -> None
 
 def _on_open(watch: Watch, _event: str, arguments: tuple[Any, ...]) -> None:
     path, mode, flags = arguments
-    writes = any(letter in mode for letter in "wax+") if mode else flags & WRITING
-    if writes:
+    is_write = any(letter in mode for letter in "wax+") if mode else flags & WRITING
+    if is_write:
         watch.add_file(path, WRITTEN)
 
 

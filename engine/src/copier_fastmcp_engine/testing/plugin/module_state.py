@@ -128,7 +128,7 @@ def _is_data_object(value: object) -> bool:
     return not is_library and not hasattr(value, "snapshot")
 
 
-def find_changed(before: State, after: State, again: State) -> list[str]:
+def find_changed(before: State, after: State, final: State) -> list[str]:
     """Return the names of data that a call changed.
 
     A cache may be filled by the first call, and an object may be made by it.
@@ -136,10 +136,10 @@ def find_changed(before: State, after: State, again: State) -> list[str]:
     Args:
         before: The state before the first call.
         after: The state after it.
-        again: The state after the last call.
+        final: The state after the last call.
     """
     changed = []
-    for name, new in again.items():
+    for name, new in final.items():
         old = before.get(name)
         if old == new and type(old) is type(new):
             continue

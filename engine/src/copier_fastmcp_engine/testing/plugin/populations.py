@@ -19,7 +19,7 @@ MANY = 21  # records: more than the small limits that tools keep (3, 5, 10, 20)
 
 @dataclass(frozen=True)
 class Population:
-    """How other records of the same kind are prepared, before and behind the author's own."""
+    """Functions that prepare other records of the same kind, before and after the author's own."""
 
     before: Prepare | None = None
     after: Prepare | None = None
@@ -27,7 +27,7 @@ class Population:
 
 @dataclass(frozen=True)
 class Crowd:
-    """How many other records are prepared.
+    """Functions that prepare many other records.
 
     Attributes:
         all: The whole population.
@@ -55,30 +55,30 @@ class IdentityParameter:
     def prepare(self, mark: str) -> Prepare:
         """Return what arranges the same with another identity."""
         if isinstance(self.value, list):
-            other: Any = [other_identity(self.value[0], mark)] if self.value else []
+            identity: Any = [other_identity(self.value[0], mark)] if self.value else []
         else:
-            other = other_identity(self.value, mark)
+            identity = other_identity(self.value, mark)
 
         async def arrange(client: Any) -> None:
-            await self.arrange(client, **{self.name: other})
+            await self.arrange(client, **{self.name: identity})
 
         return arrange
 
     def prepare_many(self) -> Crowd:
         """Return what arranges many others: one in order before the record, the others behind it, not in order."""
-        others = [self.prepare(f"{BEHIND}{n:02}") for n in range(MANY, 1, -1)]
-        early, late = others[::2], others[1::2]
+        neighbors = [self.prepare(f"{BEHIND}{n:02}") for n in range(MANY, 1, -1)]
+        early, late = neighbors[::2], neighbors[1::2]
         early += [self.prepare(BEFORE)]
         whole = Population(run_all(early), run_all(late))
-        return Crowd(whole, Population(after=others[0]))
+        return Crowd(whole, Population(after=neighbors[0]))
 
 
 def run_all(prepares: list[Prepare]) -> Prepare:
     """Return what prepares all of them in turn."""
 
     async def prepare(client: Any) -> None:
-        for each in prepares:
-            await each(client)
+        for step in prepares:
+            await step(client)
 
     return prepare
 
@@ -110,13 +110,13 @@ def find_identity(
 def borrow_identity(suite: "Suite", tool: "Tool") -> Iterator[IdentityParameter]:
     """Yield what the probes of other tools arrange of the same record, where a parameter names it."""
     record = record_of(tool.name, suite.tables)
-    for other in suite.proven_tools:
-        if other.name == tool.name or record_of(other.name, suite.tables) != record:
+    for sibling in suite.proven_tools:
+        if sibling.name == tool.name or record_of(sibling.name, suite.tables) != record:
             continue
         with contextlib.suppress(
             Exception
         ):  # a probe that is broken fails its own test
-            arrange = suite.probe_module(other.name).arrange
+            arrange = suite.probe_module(sibling.name).arrange
             parameters = [*inspect.signature(arrange).parameters.values()]
             for parameter in parameters[1:]:
                 if type(parameter.default) in (int, str):
@@ -147,5 +147,5 @@ def list_crowds(
     else:
         whole = Population(after=run_all([arrange] * MANY))
         yield Crowd(whole, Population(after=arrange))
-    for other in borrowed:
-        yield other.prepare_many()
+    for sibling in borrowed:
+        yield sibling.prepare_many()

@@ -69,7 +69,7 @@ def calls_elicit(function: Callable[..., Any]) -> bool:
 
 
 class EarlyWrites:
-    """What a call has written at the time of its last question."""
+    """The writes of a call before its last question."""
 
     def __init__(self, probe: "Probe", backend: Backend, before: Any) -> None:
         """Take the data as it was before the call."""
@@ -139,10 +139,10 @@ class Probe:
         for name in DECLARED:
             keys = getattr(self.module, name, {})
             for key in keys if isinstance(keys, dict) else ():
-                way = f"write it out as a key of {name} in its probe, so that {lock.FILE} shows it"
+                remedy = f"write it out as a key of {name} in its probe, so that {lock.FILE} shows it"
                 is_shown = is_recorded(key, recorded.get(name, ()))
                 text = f"{name} names {key} unseen"
-                self._fail_unless(is_shown, Problem("probe-recorded", text, way))
+                self._fail_unless(is_shown, Problem("probe-recorded", text, remedy))
 
     def _fail_unless(self, good: object, problem: Problem) -> None:
         """Fail the test with a finding about the tool."""
@@ -181,18 +181,18 @@ class Probe:
         """Return the cases that follow from the author's first one."""
         names = [*plain.identities]
         versions = self.suite.tables["versions"]
-        found = [*Variants(self.tool, self.judge.behavior, case, names, versions)]
-        variants = found[:MOST]
+        candidates = [*Variants(self.tool, self.judge.behavior, case, names, versions)]
+        variants = candidates[:MOST]
         combined = dict(plain.arguments)
         left_out = []
-        for variant in found[MOST:]:
+        for variant in candidates[MOST:]:
             has_all = variant.arguments.keys() >= plain.arguments.keys()
-            if variant.again is None and has_all:
+            if variant.repeat_arguments is None and has_all:
                 combined |= _find_changed_arguments(plain, variant)
             else:
                 left_out.append(variant.name)
         if combined != plain.arguments:
-            title = ", ".join(variant.name for variant in found[MOST:])
+            title = ", ".join(variant.name for variant in candidates[MOST:])
             variants.append(replace(plain, arguments=combined, name=title))
         if left_out:
             text = (
@@ -224,17 +224,19 @@ class Probe:
         """Fail where a case may lose what the lock does not show."""
         recorded = (self.tool.proof or {}).get("loses", ())
         for key in case.loses:
-            way = f"write Case(..., loses=[{key!r}]) in its probe, so that {lock.FILE} shows it"
-            problem = Problem("probe-recorded", f"a case may lose {key} unseen", way)
+            remedy = f"write Case(..., loses=[{key!r}]) in its probe, so that {lock.FILE} shows it"
+            problem = Problem("probe-recorded", f"a case may lose {key} unseen", remedy)
             self._fail_unless(is_recorded(key, recorded), problem)
 
     def _check_replaced(self, backend: Backend) -> None:
         """Fail where arrange() replaced a method of the backend, and the lock does not show it."""
         recorded = (self.tool.proof or {}).get("replaces", ())
         for method in find_replaced(backend.client):
-            way = f"assign it in the probe itself, so that {lock.FILE} shows it"
+            remedy = f"assign it in the probe itself, so that {lock.FILE} shows it"
             text = f"arrange() replaced {method}() of the backend unseen"
-            self._fail_unless(method in recorded, Problem("probe-recorded", text, way))
+            self._fail_unless(
+                method in recorded, Problem("probe-recorded", text, remedy)
+            )
 
     async def snapshot(self, backend: Backend) -> Any:
         """Return a copy of all data, with or without what the author's `outside` names."""
@@ -244,13 +246,15 @@ class Probe:
             pytest.fail(str(error), pytrace=False)
         outside = getattr(self.module, "outside", {})
         if callable(outside):
-            more = to_json_data(await outside(backend.client))
-            return data | {f"outside/{key}": value for key, value in more.items()}
-        kept = {}
+            outside_data = to_json_data(await outside(backend.client))
+            return data | {
+                f"outside/{key}": value for key, value in outside_data.items()
+            }
+        inside = {}
         for key, value in data.items():
             if key.partition("/")[0] not in outside:
-                kept[key] = value
-        return kept
+                inside[key] = value
+        return inside
 
     async def prepare(
         self, population: Population | None = None
@@ -264,8 +268,8 @@ class Probe:
         try:
             cases = list_cases(await self._arrange(backend.client))
         except TypeError as error:
-            way = "return {...}, Case(...) or a list of these"
-            self._fail_if(Problem("probe-present", str(error), way))
+            remedy = "return {...}, Case(...) or a list of these"
+            self._fail_if(Problem("probe-present", str(error), remedy))
             raise
         if population.after:
             await population.after(backend.client)
@@ -298,8 +302,10 @@ class Probe:
                 self.neighbors = neighbors
                 return
         if names and self.judge.behavior not in ("create", "ensure"):
-            way = f"give arrange() a parameter {names[0]} with a default, or return Case(..., sibling=...)"
-            self.suite.note(f"{self.name}: no second record could be prepared; {way}")
+            remedy = f"give arrange() a parameter {names[0]} with a default, or return Case(..., sibling=...)"
+            self.suite.note(
+                f"{self.name}: no second record could be prepared; {remedy}"
+            )
 
     async def _only_adds(self, population: Population, alone: Any) -> bool:
         """Tell whether a population can be prepared, and leaves what the author arranges as it is."""
@@ -342,8 +348,8 @@ class Probe:
             if refused and len(states) == 1 and not variant.name:
                 self._fail_if(self._find_unproven(backend))
                 self._fail_if(self.explain_refusal(arguments, refused))
-            if left := await leftovers.wait():
-                text = f"{left} still runs 2 s after the call"
+            if remainder := await leftovers.wait():
+                text = f"{remainder} still runs 2 s after the call"
                 return Problem("call-finishes", text)
             observation.end_call()
             states.append(await self.snapshot(backend))
@@ -442,8 +448,12 @@ class Probe:
         """Return the arguments of both calls; of one where a second would prove nothing more."""
         truth = self.judge.truth
         loses_once = truth["destructive"] and not truth["idempotent"]
-        calls = [variant.arguments, variant.again or variant.arguments]
-        if variant.name and not variant.again and (truth["read_only"] or loses_once):
+        calls = [variant.arguments, variant.repeat_arguments or variant.arguments]
+        if (
+            variant.name
+            and not variant.repeat_arguments
+            and (truth["read_only"] or loses_once)
+        ):
             calls.pop()
         return calls
 
@@ -451,12 +461,12 @@ class Probe:
         self, variant: Variant, states: list[Any], refused: str
     ) -> Problem | None:
         """Return what the snapshots show to be untrue, or nothing."""
-        first, again = Step(*states[:2]), Step(*states[-2:])
+        first, repeat = Step(*states[:2]), Step(*states[-2:])
         if len(states) == 2:
-            again = Step(states[1], states[1])
-        elif not variant.again:
-            self.repeated.append(refused or again)
-        story = describe_calls(first, again, self.judge.behavior)
+            repeat = Step(states[1], states[1])
+        elif not variant.repeat_arguments:
+            self.repeated.append(refused or repeat)
+        story = describe_calls(first, repeat, self.judge.behavior)
         self.story = self.story or story
         self.has_changed = self.has_changed or states[0] != states[-1]
         if self.judge.truth["read_only"]:
@@ -465,8 +475,8 @@ class Probe:
             places = find_changed_places(states[0], states[-1])
             text = f"it says read-only, but a call changed {places}: {story}"
             return Problem("read-only-proven", text)
-        problem = self.judge.find_untruth(variant, first, again, story, refused)
-        if believed := self.judge.find_believed(first, again):
+        problem = self.judge.find_untruth(variant, first, repeat, story, refused)
+        if believed := self.judge.find_believed(first, repeat):
             text = f"its exception to destructive is believed; it lost {format_changes(believed)}"
             self.suite.note(f"{self.name}: {text}")
         return problem
@@ -484,19 +494,19 @@ class Probe:
             words.append(f"does not pass {', '.join(lacking)}")
         if not words:
             text = f"it refused the call that its probe arranges: {message}"
-            way = "let arrange() prepare what the call needs, or mend the body"
-            return Problem("probe-present", text, way)
+            remedy = "let arrange() prepare what the call needs, or mend the body"
+            return Problem("probe-present", text, remedy)
         place = f"arrange() in tests/tools/test_{self.name}.py"
-        way = f"the tool takes {', '.join(parameters)}"
-        return Problem("probe-present", f"{place} {' and '.join(words)}", way)
+        remedy = f"the tool takes {', '.join(parameters)}"
+        return Problem("probe-present", f"{place} {' and '.join(words)}", remedy)
 
     def find_unproven_claim(self, arguments: dict[str, Any]) -> Problem | None:
-        """Return what no case has shown, though the tool says so."""
+        """Return a declared behavior that no case has shown."""
         behavior = self.judge.behavior
         if behavior in KEEPS and not self.has_changed:
             text = f"it says {behavior}, but changed nothing that snapshot() shows"
-            way = "mend its body, arrange() or snapshot()"
-            return Problem("behavior-proven", text, way)
+            remedy = "mend its body, arrange() or snapshot()"
+            return Problem("behavior-proven", text, remedy)
         versions = self.suite.tables["versions"]
         has_version = any(arguments.get(name) is not None for name in versions)
         claims = {"create": True, "append": True, "update": has_version}

@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that a proof has shown to be untrue.
+    """A declaration that a proof has shown to be untrue.
 
     Attributes:
         rule: The rule of tables.json that it breaks.

@@ -121,13 +121,15 @@ class Suite:
     @cached_property
     def gated(self) -> set[str]:
         """The names of the tools that ask first."""
-        return {
-            tool.name for tool in self.tools if tool.declared and tool.declared["gated"]
-        }
+        names = set()
+        for tool in self.tools:
+            if tool.declared and tool.declared["gated"]:
+                names.add(tool.name)
+        return names
 
     @cached_property
     def module_state(self) -> ModuleState:
-        """What the author's modules hold."""
+        """The state of the author's modules."""
         source = self.project.source
         policy = Path(
             str(importlib.import_module(self.project.policy_package).__file__)
@@ -309,8 +311,8 @@ class Suite:
     @cached_property
     def findings(self) -> list[Finding]:
         """What is wrong with the tools; findings that only warn, or are waived, are noted."""
-        found = examine(self.tools, self.tables)
-        return [finding for finding in found if not self._is_excused(finding)]
+        findings = examine(self.tools, self.tables)
+        return [finding for finding in findings if not self._is_excused(finding)]
 
     def _is_excused(self, finding: Finding) -> bool:
         rule = self.tables["rules"][finding.rule]
@@ -346,8 +348,8 @@ class Suite:
         """The release of the template that the project has."""
         path = self.project.root / ".copier-answers.yml"
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        found = re.search(r"(?m)^_commit: (\S+)$", text)
-        return found[1] if found else ""
+        match = re.search(r"(?m)^_commit: (\S+)$", text)
+        return match[1] if match else ""
 
     def check_rules(self, rules: Collection[str], tool: str | None = None) -> None:
         """Fail where rules are broken; what an adopted server had before is only told.
@@ -356,21 +358,25 @@ class Suite:
             rules: The rules.
             tool: The tool that has to keep them; every one when left out.
         """
-        found = [f for f in self.findings if f.rule in rules and tool in (None, f.tool)]
-        before = [
-            f for f in found if self.project.is_existing and f.rule in FOUND_BEFORE
-        ]
-        if found and len(before) == len(found):
-            pytest.skip("; ".join(f"{f.tool}: {f.message} ({f.rule})" for f in found))
-        lines = [f"{f.tool}: {f.message}; {f.mend} ({f.rule})" for f in found]
-        fail_unless(not found, "\n".join(lines))
+        notes, lines = [], []
+        is_existing = self.project.is_existing
+        for finding in self.findings:
+            if finding.rule not in rules or tool not in (None, finding.tool):
+                continue
+            text = f"{finding.tool}: {finding.message}"
+            notes.append(f"{text} ({finding.rule})")
+            lines.append(f"{text}; {finding.mend} ({finding.rule})")
+            is_existing = is_existing and finding.rule in FOUND_BEFORE
+        if lines and is_existing:
+            pytest.skip("; ".join(notes))
+        fail_unless(not lines, "\n".join(lines))
 
     def check_declared(self, tool: Tool) -> None:
         """Fail where a tool has no declaration."""
-        way = (
+        remedy = (
             "declare it with @read, @put, ... in tools/, or with declare() in extend.py"
         )
-        fail_unless(tool.declared is not None, f"{tool.name}: {way}")
+        fail_unless(tool.declared is not None, f"{tool.name}: {remedy}")
 
     def check_budget(self) -> None:
         """Fail where model-facing text is larger than the project allows."""
@@ -384,14 +390,14 @@ class Suite:
         for name, entry in self.pins.lock["tools"].items():
             sizes[name] = entry["bytes"]["model"]
         largest = sorted(sizes, key=lambda name: -sizes[name])[:3]
-        shown = ", ".join(f"{name} ({sizes[name]:,})" for name in largest)
+        largest_sizes = ", ".join(f"{name} ({sizes[name]:,})" for name in largest)
         total = sum(sizes.values())
         if self._lists_search():
             total = 0  # a model reads two tools, and the few that it finds
         fits = all(size <= budget["tool-bytes"] for size in sizes.values())
         fail_unless(
             fits and total <= budget["server-bytes"],
-            f"a model reads {total:,} bytes of {len(sizes)} tools, most of {shown}; at most "
+            f"a model reads {total:,} bytes of {len(sizes)} tools, most of {largest_sizes}; at most "
             f"{budget['tool-bytes']:,} of one and {budget['server-bytes']:,} of all are set: shorten descriptions, "
             f"leave parameters out, or raise tool-bytes or server-bytes under [{OWN_BUDGET}] in pyproject.toml",
         )
@@ -416,9 +422,11 @@ class Suite:
         """The tools that the lock has as destructive."""
         pinned, _ = self._pinned
         entries = pinned["tools"].items() if pinned else ()
-        return {
-            name for name, entry in entries if entry["hints"].get("destructiveHint")
-        }
+        names = set()
+        for name, entry in entries:
+            if entry["hints"].get("destructiveHint"):
+                names.add(name)
+        return names
 
     def _skip_unpinned(self) -> None:
         pinned, problem = self._pinned
@@ -463,8 +471,10 @@ class Suite:
         for path in sorted(self.project.probes.glob("test_*.py")):
             if path.name in names:
                 continue
-            known = {"unprobed": ADOPTED} | parse_probe(path)
-            is_probe = "arrange" in known or ADOPTED not in str(known["unprobed"])
+            definitions = {"unprobed": ADOPTED} | parse_probe(path)
+            is_probe = "arrange" in definitions or ADOPTED not in str(
+                definitions["unprobed"]
+            )
             fail_unless(
                 not is_probe,
                 f"tests/tools/{path.name} is of no tool; delete or rename it",

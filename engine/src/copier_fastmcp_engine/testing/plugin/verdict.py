@@ -1,12 +1,20 @@
 """What the snapshots of a call and its repetition show to be untrue of a tool's hints."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..cases import Variant
-from ..changes import Change, Step, format_changes, is_element, is_now, iterate_values
+from ..changes import (
+    Change,
+    Place,
+    Step,
+    format_changes,
+    is_element,
+    is_now,
+    iterate_values,
+)
 from ..rules import Tool
 from ..tool_table import record_of
 from .problems import Problem
@@ -43,8 +51,8 @@ class Judge:
     def find_names(self, arguments: Mapping[str, Any], data: Any) -> list[str]:
         """Return the parameters that name the record: IDs, else those whose values are keys of the data, else by name."""
         names = [name for name in self.tool.parameters if name in arguments]
-        own = f"{record_of(self.tool.name, self.tables)}_id"
-        for name in (own, "id"):
+        own_id = f"{record_of(self.tool.name, self.tables)}_id"
+        for name in (own_id, "id"):
             if name in names:
                 return [name]
         if ids := [name for name in names if re.search("_ids?$", name)]:
@@ -56,43 +64,38 @@ class Judge:
                     return [name]
         if keyed:
             return keyed
-        keys = {key for place, _ in iterate_values(data) for key in place}
-        keys |= {key.rpartition("/")[2] for key in keys}
-        texts = [name for name in names if isinstance(arguments[name], str)]
-        return [name for name in texts if arguments[name] in keys]
+        keys = _collect_keys(place for place, _ in iterate_values(data))
+        return [name for name in names if _is_key(arguments[name], keys)]
 
     def _find_keyed(
         self, names: list[str], arguments: Mapping[str, Any], data: Any
     ) -> list[str]:
         """Return the parameters whose values are keys of records."""
-        records = {key for place, _ in iterate_values(data) for key in place[:-1]}
-        records |= {key.rpartition("/")[2] for key in records}
+        records = _collect_keys(place[:-1] for place, _ in iterate_values(data))
         keyed = []
         for name in names:
             value = arguments[name]
             items = value if isinstance(value, list) else [value]
-            if items and all(
-                isinstance(item, str) and item in records for item in items
-            ):
+            if items and all(_is_key(item, records) for item in items):
                 keyed.append(name)
         return keyed
 
     def find_untruth(
-        self, variant: Variant, first: Step, again: Step, story: str, refused: str
+        self, variant: Variant, first: Step, repeat: Step, story: str, refused: str
     ) -> Problem | None:
         """Return what two calls of a tool that writes have shown to be untrue, or nothing.
 
         Args:
             variant: The case.
             first: What the first call did.
-            again: What the second one did.
+            repeat: What the second one did.
             story: Both in words.
             refused: How a call was refused, or nothing.
         """
         if self._prepares_nothing_to_lose(variant, first):
             text = "it may lose what is there, but arrange() prepares nothing to lose"
             return Problem("probe-arranged", text)
-        loss = self._find_loss(first, again, story)
+        loss = self._find_loss(first, repeat, story)
         if loss is None and self.behavior in NAMING:
             loss = self._find_unnamed(variant, first, story)
         if loss is not None:
@@ -100,8 +103,12 @@ class Judge:
         if variant.name.startswith("a stale ") and first.changes:
             result = "refused" if refused else "accepted"
             return Problem("version-proven", f"it was {result}, and {first}")
-        if self.truth["idempotent"] and not variant.again and not _only_moments(again):
-            places = format_changes(again.changes)
+        if (
+            self.truth["idempotent"]
+            and not variant.repeat_arguments
+            and not _only_moments(repeat)
+        ):
+            places = format_changes(repeat.changes)
             text = f"it says idempotent, but {story}, in {places}"
             return Problem("idempotent-proven", text)
         return self._find_other_behavior(variant, first, story)
@@ -115,16 +122,16 @@ class Judge:
         self, variant: Variant, first: Step, story: str
     ) -> Problem | None:
         """Return that the changes are those of another behavior, or nothing."""
-        is_gone = any(change.gone and not first.within(change) for change in first.lost)
+        has_removed_record = _has_removed_record(first.lost, first)
         is_added = any(change.old is None for change in first.changes)
-        if self.behavior in KEEPS and is_gone and not is_added:
+        if self.behavior in KEEPS and has_removed_record and not is_added:
             return Problem("behavior-proven", f"it says {self.behavior}, but {story}")
         has_removed = variant.name or any(change.ends() for change in first.changes)
         if self.behavior == "delete" and not has_removed:
-            way = "mend its body, or what arrange() prepares"
+            remedy = "mend its body, or what arrange() prepares"
             did = str(first) or "changed nothing"
             text = f"it says delete, but a call {did}, and removed nothing"
-            return Problem("behavior-proven", text, way)
+            return Problem("behavior-proven", text, remedy)
         return None
 
     def find_pruned(self, first: Step, later: Step) -> Problem | None:
@@ -136,47 +143,49 @@ class Judge:
         """
         if self.truth["destructive"] or self.believed:
             return None
-        gone = [change for change in first.lost + later.lost if change.gone]
-        if not gone:
+        removals = [change for change in first.lost + later.lost if change.is_removed]
+        if not removals:
             return None
-        text = f"it says not destructive, but {REPEATS} more calls removed {format_changes(gone)}"
+        text = f"it says not destructive, but {REPEATS} more calls removed {format_changes(removals)}"
         return Problem("not-destructive-proven", text)
 
-    def find_believed(self, first: Step, again: Step) -> list[Change]:
+    def find_believed(self, first: Step, repeat: Step) -> list[Change]:
         """Return what a tool lost whose exception to `destructive` is believed."""
         if self.truth["destructive"] or not self.believed:
             return []
-        return self._losses(first, again)
+        return self._losses(first, repeat)
 
-    def _find_loss(self, first: Step, again: Step, story: str) -> Problem | None:
-        losses = [] if self.truth["destructive"] else self._losses(first, again)
+    def _find_loss(self, first: Step, repeat: Step, story: str) -> Problem | None:
+        losses = [] if self.truth["destructive"] else self._losses(first, repeat)
         if not losses:
             return None
-        is_whole = any(change.gone and not first.within(change) for change in losses)
+        is_whole = _has_removed_record(losses, first)
         if self.believed and not (self.behavior in KEEPS and is_whole):
             return None
-        way = "leave out destructive=False" if self.behavior == "action" else ""
+        remedy = "leave out destructive=False" if self.behavior == "action" else ""
         text = f"it says not destructive, but lost {format_changes(losses)}: {story}"
-        return Problem("not-destructive-proven", text, way)
+        return Problem("not-destructive-proven", text, remedy)
 
-    def _losses(self, first: Step, again: Step) -> list[Change]:
-        """Return what a tool lost that says it loses nothing; a number that goes on by the same step only counts."""
+    def _losses(self, first: Step, repeat: Step) -> list[Change]:
+        """Return the losses of a tool that declares none; a number that changes by the same step is a counter."""
         steps = {change.place: change.step for change in first.changes}
         counted = set()
-        for change in again.changes:
+        for change in repeat.changes:
             if change.step and change.step == steps.get(change.place):
                 counted.add(change.place)
-        lost = [
-            change for change in first.lost + again.lost if change.place not in counted
-        ]
+        losses = []
+        for change in first.lost + repeat.lost:
+            if change.place not in counted and self._is_loss(change):
+                losses.append(change)
+        return losses
+
+    def _is_loss(self, change: Change) -> bool:
+        """Tell whether the policy counts a lost value; overwriting, and elements of a list set anew, may not count."""
         if self.tables["destructive"] != "deletes":
-            return lost
-        in_a_list = (
-            ("[", "{") if self.behavior in MAY_RESTATE else ()
-        )  # which is set anew
-        return [
-            c for c in lost if c.gone and "".join(c.place[-2:-1])[:1] not in in_a_list
-        ]
+            return True
+        container = "".join(change.place[-2:-1])
+        is_restated = self.behavior in MAY_RESTATE and container[:1] in ("[", "{")
+        return change.is_removed and not is_restated
 
     def _find_unnamed(self, variant: Variant, step: Step, story: str) -> Problem | None:
         """Return what an existing record lost or got that the call does not name."""
@@ -188,12 +197,25 @@ class Judge:
         shown_names = ", ".join(f"{name}={variant.arguments[name]!r}" for name in names)
         text = f"it also changed {format_changes(odd)}, which {shown_names} does not name: {story}"
         key = odd[0].place[0]
-        way = f"mend the body, or return Case(..., loses=[{key!r}]) from arrange() where that is meant"
-        return Problem("named-record-proven", text, way)
+        remedy = f"mend the body, or return Case(..., loses=[{key!r}]) from arrange() where that is meant"
+        return Problem("named-record-proven", text, remedy)
+
+
+def _collect_keys(places: Iterable[Place]) -> set[str]:
+    """Return all parts of some places, and of each the part after its last slash."""
+    keys: set[str] = set()
+    for place in places:
+        for key in place:
+            keys |= {key, key.rpartition("/")[2]}
+    return keys
+
+
+def _is_key(value: object, keys: Collection[str]) -> bool:
+    return isinstance(value, str) and value in keys
 
 
 class Named:
-    """What a call may change of existing records: what its arguments name."""
+    """The places of existing records that a call's arguments name, and so may change."""
 
     def __init__(
         self, behavior: str, variant: Variant, names: list[str], step: Step
@@ -202,26 +224,31 @@ class Named:
         self.behavior = behavior
         self.variant = variant
         self.step = step
-        self.wanted: set[str] = set()
+        self.named_values: set[str] = set()
         for name in names:
             value = variant.arguments[name]
             items = value if isinstance(value, list) else [value]
-            self.wanted |= {str(item) for item in items}
-        words = (rf"(^|[/:]){re.escape(text)}($|[/:])" for text in self.wanted)
+            self.named_values |= {str(item) for item in items}
+        words = (rf"(^|[/:]){re.escape(text)}($|[/:])" for text in self.named_values)
         self.word = re.compile("|".join(words) or "(?!)")
-        others = (
-            value for name, value in variant.arguments.items() if name not in names
-        )
-        self.texts = {str(value) for value in others}
+        self.texts = set()
+        for name, value in variant.arguments.items():
+            if name not in names:
+                self.texts.add(str(value))
         self.owned = set()
         for place, value in step.old.items():
-            if str(value) in self.wanted and place[-1] in ("id", *names):
+            if str(value) in self.named_values and place[-1] in ("id", *names):
                 self.owned.add(place[:-1])
 
     def is_known(self) -> bool:
         """Tell whether the record that the call names is there."""
-        places = (part for place in self.step.old for part in place)
-        return bool(self.owned) or any(self.word.search(part) for part in places)
+        if self.owned:
+            return True
+        return any(self._names_place(place) for place in self.step.old)
+
+    def _names_place(self, place: Place) -> bool:
+        """Tell whether a part of a place holds an argument."""
+        return any(self.word.search(part) for part in place)
 
     def allows(self, change: Change) -> bool:
         """Tell whether the call may have made a change."""
@@ -233,9 +260,9 @@ class Named:
             1, len(self.step.changes)
         )
         return bool(
-            any(self.word.search(part) for part in change.place)
+            self._names_place(change.place)
             or (change.old is None and not self.step.within(change))
-            or str(change.old) in self.wanted
+            or str(change.old) in self.named_values
             or not self.owned.isdisjoint(stems)
             or any(key.startswith(f"{lost}/") for lost in self.variant.loses)
             or is_count
@@ -245,14 +272,21 @@ class Named:
 
     def _removes_a_neighbor(self, change: Change) -> bool:
         """Tell whether an element of a list is gone though the call names another one in it."""
-        if not (change.gone and is_element(change.place) and self.behavior == "delete"):
+        if not (
+            change.is_removed and is_element(change.place) and self.behavior == "delete"
+        ):
             return False
-        neighbors = {
-            place[-1] for place in self.step.old if place[:-1] == change.place[:-1]
-        }
-        return change.place[-1] not in self.texts and not neighbors.isdisjoint(
-            self.texts
-        )
+        if change.place[-1] in self.texts:
+            return False
+        for place in self.step.old:
+            if place[:-1] == change.place[:-1] and place[-1] in self.texts:
+                return True
+        return False
+
+
+def _has_removed_record(changes: Iterable[Change], step: Step) -> bool:
+    """Tell whether a whole record is among what was lost."""
+    return any(change.is_removed and not step.within(change) for change in changes)
 
 
 def _only_moments(step: Step) -> bool:

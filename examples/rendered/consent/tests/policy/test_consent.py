@@ -92,7 +92,8 @@ async def test_elicitation_progress_tracking(server: FastMCP) -> None:
             assert message == "Waiting for OAuth authorization..."
             assert "Complete!" in await log_in(begun["authorization_url"])
 
-        link = {"elicitation_id": begun["elicitation_id"], "wait_seconds": 60}  # which only a broken flow takes
+        # Only a broken flow takes this long
+        link = {"elicitation_id": begun["elicitation_id"], "wait_seconds": 60}
         done = await client.call_tool(TRACK, link, progress_handler=progress)
     assert (done.structured_content or {})["status"] == "complete"
 
