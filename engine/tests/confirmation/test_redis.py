@@ -6,16 +6,23 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from fastmcp import FastMCP
 from listening import free_port, running
 
+from copier_fastmcp_engine.confirmation.pending import PendingStore
 from copier_fastmcp_engine.declarations import delete
 from copier_fastmcp_engine.guard import guard_of
 from engine.tests.engine_support.calls import ACCEPT, CANNOT_ASK, call, message_of
 from engine.tests.engine_support.notes.server import TWO_STEP, notes_settings
 from engine.tests.engine_support.raw import ELICITS, Raw, connect
-from engine.tests.engine_support.targets import DONE, Name, make_target_server
+from engine.tests.engine_support.targets import (
+    DONE,
+    Name,
+    make_audit_log,
+    make_target_server,
+)
 
 PROGRAM = shutil.which("redis-server")
 pytestmark = [
@@ -41,6 +48,11 @@ def port() -> Iterator[int]:
         yield number
 
 
+async def close(store: Any) -> None:
+    """Close the connections of a store."""
+    await store._client.aclose()
+
+
 @asynccontextmanager
 async def client_of(
     port: int, era: str, *functions: Callable[..., Any], can: Any = CANNOT_ASK
@@ -51,8 +63,7 @@ async def client_of(
     server: FastMCP[Any] = make_target_server(600, *functions, settings=settings)
     async with connect(server, era, ACCEPT, can=can) as raw:
         yield raw
-    store: Any = guard_of(server).gate.store
-    await store.close()
+    await close(guard_of(server).gate.store)
 
 
 async def test_between_a_preview_and_its_confirm_nothing_is_applied(
@@ -111,3 +122,19 @@ async def test_a_store_lost_during_the_body_returns_its_result_once(
             assert applied == "applied"
             assert await call(raw, "wipe_slowly", name="a", confirm=True) == "error"
     assert DONE == ["a"]
+
+
+async def test_calls_of_one_moment_wait_for_a_connection(
+    port: int, tmp_path: Path
+) -> None:
+    pytest.importorskip("redis")
+    where = f"redis://127.0.0.1:{port}/0"
+    names = [f"preview-{number}" for number in range(300)]
+    with redis_on(port, tmp_path):
+        store = PendingStore(TWO_STEP, where, 600, make_audit_log())
+        async with anyio.create_task_group() as group:
+            for name in names:
+                group.start_soon(store.put, name, {"asked": name})
+        stored = [await store.get(name) for name in names]
+        await close(store.store)
+    assert stored == [{"asked": name} for name in names]

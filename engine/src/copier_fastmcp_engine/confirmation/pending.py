@@ -17,6 +17,7 @@ from key_value.aio.stores.memory import MemoryStore
 from ..errors import StartError
 from ..places import describe_error, describe_place
 from ..policy import Policy
+from ..redis_client import connect_redis
 
 if TYPE_CHECKING:
     from ..audit_log import AuditLog
@@ -159,7 +160,7 @@ def _open_store(where: str) -> AsyncKeyValue:
     if where.startswith(("redis://", "rediss://")):
         from key_value.aio.stores.redis import RedisStore
 
-        return RedisStore(url=where)
+        return RedisStore(client=connect_redis(where))
     if "://" in where:
         remedy = "name memory, a folder, or a redis:// address"
         raise StartError(f"setting state: {describe_place(where)!r}: {remedy}")

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import anyio.to_thread
 
 from ..policy import Policy
+from ..redis_client import connect_redis
 
 Row = dict[str, Any]
 LOCKED = 3  # seconds to wait for another process that writes
@@ -126,4 +127,4 @@ def redis_rows(url: str) -> Rows:
                 await self._client.set(name, "", nx=True, px=max(1, int(ttl * 1000)))
             )
 
-    return RedisRows(url=url)
+    return RedisRows(client=connect_redis(url))
