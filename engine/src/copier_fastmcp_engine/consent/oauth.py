@@ -5,8 +5,10 @@ in a URL. What a provider answers is never shown or logged, since it may hold se
 """
 
 import math
+import ssl
 import time
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, cast
 
 import anyio
@@ -46,6 +48,12 @@ FRESH = 3600.0  # seconds for which its discovery document is believed
 LONGEST = 86_400.0  # seconds for which an access token is believed, whatever the provider says
 UNSAID = 300.0  # the same, where it says nothing
 NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+
+
+@cache
+def load_trust_store() -> ssl.SSLContext:
+    """Return the trusted certificates; all requests share them, since loading blocks the server for 20 ms or more."""
+    return httpx2.create_ssl_context()
 
 
 def is_usable_endpoint(address: object, issuer: str) -> bool:
@@ -234,12 +242,15 @@ class Provider:
             code_challenge_method="S256",
             timeout=PATIENCE,
             follow_redirects=False,
+            verify=load_trust_store(),
         )
 
     async def _get(self, address: str) -> dict[str, Any]:
         try:
             with anyio.fail_after(PATIENCE):
-                async with httpx2.AsyncClient(timeout=PATIENCE) as client:
+                async with httpx2.AsyncClient(
+                    timeout=PATIENCE, verify=load_trust_store()
+                ) as client:
                     answer = await client.get(address)
                     answer.raise_for_status()
                     return dict(answer.json())
