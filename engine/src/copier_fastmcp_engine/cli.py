@@ -3,6 +3,8 @@
 import gc
 import json
 import logging
+import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -152,6 +154,11 @@ class ServerCommands:
         words = [word for word in sys.argv[1:] if word != "--reload"]
         command = [sys.executable, "-m", self.policy.package, *words]
         folder = package_folder(self.policy.package)
+        if hasattr(signal, "SIGHUP"):
+            # FastMCP ends its process for SIGTERM and SIGINT, but not when a terminal is closed
+            signal.signal(
+                signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM)
+            )
         asyncio.run(run_with_reload(command, reload_dirs=[folder]))
 
     def connect(
