@@ -59,6 +59,24 @@ def test_version_changelog_commit_and_tag(checkout: Path) -> None:
     assert "nothing under Unreleased" in house.stderr
 
 
+@pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="needs ssh-keygen")
+def test_a_tag_is_signed_or_nothing_is_released(checkout: Path) -> None:
+    key = checkout.parent / "key"
+    git(checkout, "config", "gpg.format", "ssh")
+    git(checkout, "config", "user.signingkey", f"{key}.pub")
+    head = git(checkout, "rev-parse", "HEAD")
+    refused = release(checkout, "0.2.0", "--no-wheels", "--sign")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("release: git: ")
+    assert git(checkout, "rev-parse", "HEAD") == head
+    assert git(checkout, "status", "--porcelain") == ""
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)]
+    subprocess.run(command, check=True)
+    done = release(checkout, "0.2.0", "--no-wheels", "--sign")
+    assert done.returncode == 0, done.stderr
+    assert "BEGIN SSH SIGNATURE" in git(checkout, "cat-file", "tag", "v0.2.0")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
