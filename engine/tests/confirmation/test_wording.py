@@ -1,0 +1,117 @@
+"""What a question shows: arguments that are not the default, secrets masked, values cut with their size."""
+
+from typing import Any
+
+import pytest
+
+from copier_fastmcp_engine.confirmation.wording import (
+    MASK,
+    MAX_DETAILS,
+    MAX_VALUE,
+    changed_arguments,
+    filled_arguments,
+    format_message,
+    format_question,
+)
+from copier_fastmcp_engine.declarations import delete
+
+PLAIN = {"type": "string"}
+SECRET = {"type": "string", "format": "password", "writeOnly": True}
+# A schema, the arguments as sent, and what a question shows of them
+CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "no-properties": ({}, {"a": "x"}, {"a": "x"}),
+    "any-type": ({"properties": {"a": True}}, {"a": "x"}, {"a": "x"}),
+    "default-first": (
+        {"properties": {"a": {"default": 1}, "b": PLAIN}},
+        {"a": 1, "b": "x"},
+        {"b": "x"},
+    ),
+    "true-for-1": ({"properties": {"a": {"default": 1}}}, {"a": True}, {"a": True}),
+    "default-in-another-order": (
+        {"properties": {"a": {"default": {"x": 1, "y": 2}}}},
+        {"a": {"y": 2, "x": 1}},
+        {},
+    ),
+    "secret": ({"properties": {"a": SECRET}}, {"a": "4711"}, {"a": MASK}),
+    "secret-by-reference": (
+        {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": SECRET}},
+        {"a": "4711"},
+        {"a": MASK},
+    ),
+    "plain-by-reference": (
+        {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": PLAIN}},
+        {"a": "x"},
+        {"a": "x"},
+    ),
+    "plain-next-to-a-secret": (
+        {
+            "properties": {"a": PLAIN, "b": {"$ref": "#/$defs/B"}},
+            "$defs": {"B": SECRET},
+        },
+        {"a": "x", "b": "4711"},
+        {"a": "x", "b": MASK},
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments", "shown"), CHANGED.values(), ids=CHANGED
+)
+def test_a_question_shows_what_differs_from_the_defaults(
+    schema: dict[str, Any], arguments: dict[str, Any], shown: dict[str, Any]
+) -> None:
+    assert changed_arguments(arguments, schema) == shown
+
+
+def test_a_value_that_is_no_json_is_compared_by_its_text() -> None:
+    value = object()
+    schema = {"properties": {"a": {"default": str(value)}}}
+    assert changed_arguments({"a": value}, schema) == {}
+
+
+def test_a_question_is_filled_in_with_the_defaults_of_what_was_not_sent() -> None:
+    schema = {"properties": {"a": {"default": 1}, "b": {"default": 2}}}
+    assert filled_arguments({"b": 3}, schema) == {"a": 1, "b": 3}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [({"a": 1}, "Drop 1?"), ({"a": None}, "Drop none?"), ({}, "Drop {a}?")],
+)
+def test_a_question_contains_its_values(values: dict[str, Any], expected: str) -> None:
+    declaration = delete(title="Drop", confirm="Drop {a}?")
+    assert format_question(declaration, values) == expected
+
+
+def test_a_question_is_the_title_where_the_author_wrote_none() -> None:
+    assert format_question(delete(title="Drop", confirm=True), {}) == "Drop?"
+
+
+def test_a_question_that_is_too_long_is_cut_with_its_size() -> None:
+    message = format_message("s", "x" * (MAX_VALUE + 1), {}, None)
+    assert message.endswith("x… (2,001 characters)")
+
+
+def message_lines(details: object) -> list[str]:
+    """Return the lines for the details of a preview."""
+    return format_message("s", "q", {}, details).splitlines()[1:]
+
+
+def test_a_preview_shows_as_many_lines_as_allowed() -> None:
+    lines = message_lines({str(n): n for n in range(MAX_DETAILS)})
+    assert lines == [f"{n}: {n}" for n in range(MAX_DETAILS)]
+
+
+def test_a_preview_with_more_lines_ends_with_their_count() -> None:
+    lines = message_lines({str(n): n for n in range(MAX_DETAILS + 1)})
+    assert len(lines) == MAX_DETAILS + 1
+    assert lines[-2] == f"{MAX_DETAILS - 1}: {MAX_DETAILS - 1}"
+    assert f"{MAX_DETAILS + 1}" in lines[-1]
+
+
+def test_a_preview_of_one_value_is_shown_with_as_many_characters_as_allowed() -> None:
+    assert message_lines("x" * MAX_VALUE) == ["x" * MAX_VALUE]
+    assert message_lines("x" * (MAX_VALUE + 1)) == [
+        "x" * (MAX_VALUE - 1) + "… (2,001 characters)"
+    ]
+    assert message_lines(None) == []
