@@ -12,6 +12,7 @@ from copier_fastmcp_engine.testing.lock import FILE
 
 from .adopting import dependencies, layout
 from .adopting.adoption import Adoption, load_adoption, plan_adoption
+from .adopting.author_tests import list_affected_tests
 from .adopting.declarations import is_declared
 from .adopting.live_comparison import announce_command, compare_with_source, list_tools
 from .adopting.proposals import Proposal
@@ -24,6 +25,7 @@ from .adopting.survey import (
 )
 from .checklist import GATED
 from .errors import RefusedError, UnableError, format_count
+from .project.answers import ANSWERS
 from .project.guarded_writes import (
     delete_empty_folders,
     require_clean,
@@ -39,6 +41,9 @@ ANSWERS_CHANGE = (
     "each asks a person from now on, takes `confirm` besides, and answers "
     "{confirmed, approved_by, outcome, preview, result} with its own answer in `result`"
 )
+
+# Tests of a server that was adopted before; elsewhere such folders are the author's.
+OUR_TESTS = ("tests/policy/", "tests/tools/")
 
 LOW_LEVEL = (
     "this is a low-level server, whose tools adopt cannot govern; `annotate` writes their hints and "
@@ -260,6 +265,7 @@ def _write_adoption(
     gated = [proposal.tool.name for proposal in chosen if proposal.behavior in GATED]
     if gated:
         print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
+    _print_affected_tests(root, gated, adoption)
     verb = "would be changed" if dry_run else "changed"
     count = f"{format_count(len(written), 'file')} {verb}"
     print(
@@ -274,6 +280,16 @@ def _write_adoption(
     )
     for step in steps:
         print(f"    {step}", file=sys.stderr)
+
+
+def _print_affected_tests(root: Path, gated: list[str], adoption: Adoption) -> None:
+    """Name the author's tests that may fail from now on; the files of the adoption are none."""
+    vendored = any(Path(name).name == "facade.py" for name in adoption.files)
+    is_first = ANSWERS.as_posix() in adoption.files
+    ours = tuple(adoption.files) + (() if is_first else OUR_TESTS)
+    for test in list_affected_tests(root, gated, vendored=vendored):
+        if not test.path.startswith(ours):
+            print(f"check {test.path}:{test.line}: {test.reason}", file=sys.stderr)
 
 
 def _differs(path: Path, held: bytes) -> bool:

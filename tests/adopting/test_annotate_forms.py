@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from adopting.test_annotate import commit, create_project, git
+from adopting.test_reading import survey_files
 
 from copier_fastmcp.cli import main
 
@@ -355,3 +356,34 @@ def test_live_names_tools_that_the_source_does_not_show(
         in capsys.readouterr().err
     )
     commit(folder)
+
+
+PASSED_ON = """from fastmcp import FastMCP
+
+mcp = FastMCP("passed")
+
+
+def register(server: FastMCP, definitions, authorize) -> None:
+    for definition in definitions:
+        server.tool(authorize(definition.name, definition.handler))
+"""
+
+
+def test_what_a_function_gets_and_registers_is_by_hand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = create_project(tmp_path, **{"server.py": PASSED_ON})
+    assert main(["annotate", str(folder), "--unattended"]) == 1
+    assert (
+        "registered at run time: annotate by hand (server.py:8)"
+        in capsys.readouterr().err
+    )
+
+
+def test_a_function_is_found_behind_the_name_that_a_wrapper_gets(
+    tmp_path: Path,
+) -> None:
+    registration = 'mcp.tool(guard("get_note", get_note))'
+    text = f"{HEAD}{TOOL.format(decorator='@plain')}\n\n{registration}\n"
+    (proposal,) = survey_files(tmp_path, **{"server.py": text}).proposals
+    assert proposal.tool.name == "get_note"

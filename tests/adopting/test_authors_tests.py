@@ -5,7 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from adopting.test_adopt import create_server
 from adopting.test_layouts import MADE, TOOL, bare, plan_files
+
+from copier_fastmcp.adopting.author_tests import list_affected_tests
+from copier_fastmcp.cli import main
 
 __all__ = ["bare"]
 CONFTEST = "MARK = 1\n"
@@ -65,3 +69,51 @@ def test_the_author_s_tests_are_collected_as_before(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(held)
     assert collect_tests(tmp_path) == before
+
+
+SEARCHING = {
+    "rglob": "for path in Path(PACKAGE).rglob('*.py'):\n        path.read_text()",
+    "glob": "glob.glob('src/**/*.py', recursive=True)",
+    "os.walk": "for place, _, names in os.walk(PACKAGE):\n        print(names)",
+    "pkgutil": "for found in pkgutil.walk_packages(package.__path__):\n        print(found)",
+}
+HARMLESS = {
+    "its own folder": "list(tmp_path.rglob('*.py'))",
+    "other files": "list(Path(PACKAGE).glob('*.json'))",
+    "a tree": "list(ast.walk(TREE))",
+    "a name that is near": "assert 'delete_notes' in NAMES",
+}
+
+
+def write_test(folder: Path, body: str) -> None:
+    """Write a test of the author's."""
+    path = folder / "tests/tools/test_source.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"def test_it():\n    {body}\n")
+
+
+@pytest.mark.parametrize("body", SEARCHING.values(), ids=SEARCHING)
+def test_a_test_that_searches_source_files_is_found(body: str, tmp_path: Path) -> None:
+    write_test(tmp_path, body)
+    (test,) = list_affected_tests(tmp_path, [], vendored=True)
+    assert (test.path, test.line) == ("tests/tools/test_source.py", 2)
+    assert "--engine package" in test.reason
+
+
+@pytest.mark.parametrize("body", HARMLESS.values(), ids=HARMLESS)
+def test_a_test_that_sees_nothing_of_the_adoption_is_not_named(
+    body: str, tmp_path: Path
+) -> None:
+    write_test(tmp_path, body)
+    assert not list(list_affected_tests(tmp_path, ["delete_note"], vendored=True))
+
+
+def test_the_plan_names_the_tests_that_may_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = create_server(tmp_path / "it")
+    write_test(folder, "client.call_tool('delete_note', {})\n    glob.glob('**/*.py')")
+    assert main(["adopt", str(folder), "--dry-run", "--unattended"]) == 0
+    stderr = capsys.readouterr().err
+    assert "check tests/tools/test_source.py:3: searches source files" in stderr
+    assert "check tests/tools/test_source.py:2: names delete_note" in stderr

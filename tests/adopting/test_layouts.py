@@ -50,6 +50,14 @@ SOURCES = {
         b'def register(mcp):\n    @mcp.tool\n    def policy(): "Get the policy."\n',
         b"import policy as tool_policy\n\n\ndef register(mcp):\n    @mcp.tool\n    @tool_policy.read(",
     ),
+    "a tool that its author closed": (
+        f"{MADE}\n@mcp.tool(annotations={{'readOnlyHint': True, 'openWorldHint': False}})\ndef get_it(): 'Get it.'\n".encode(),
+        b'@policy.read(title="Get It", open_world=False)\ndef get_it',
+    ),
+    "a tool that its author left open": (
+        f"{MADE}\n@mcp.tool(annotations={{'readOnlyHint': True, 'openWorldHint': True}})\ndef get_it(): 'Get it.'\n".encode(),
+        b'@policy.read(title="Get It")\ndef get_it',
+    ),
     "decorators of the names of ours": (
         f"{MADE}from own import delete, read\n\n\n@mcp.tool\n@delete\ndef wipe(): 'Wipe it.'\n\n\n@read()\n@mcp.tool\ndef get_it(): 'Get it.'\n".encode(),
         b'@mcp.tool\n@policy.read(title="Get It")\ndef get_it',

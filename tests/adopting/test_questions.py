@@ -139,6 +139,44 @@ def test_a_shared_helper_that_writes_by_name_or_takes_away_counts(
         assert proposal.asked
 
 
+# Helpers with a neutral name that write at every read, and those that only keep what a sign-in or a log needs.
+TOUCH = "def _touch(text: str) -> str:\n    {}\n    return text\n\n\n"
+SILENT_WRITES = {
+    "a row": "db.execute('UPDATE notes SET seen = seen + 1 WHERE id = ?', (text,))",
+    "a file": "open('seen.txt', 'w').write(text)",
+    "a path": "Path('seen.txt').write_text(text)",
+    "an entry": "SEEN.append(text)",
+    "a sent record": "httpx.post('https://example.com/visits', json={'note': text})",
+    "a replaced record": "httpx.put('https://example.com/seen', json={'note': text})",
+    "a call that is only named": "sdk.update_visits(text)",
+    "a document": "db.notes.update_one({'id': text}, {'$set': {'seen': True}})",
+}
+BOOKKEEPING = {
+    "a token": "def _refresh_token_if_old(text: str) -> str:\n    Path('state.json').write_text(text)\n    return text\n\n\n",
+    "a log": "def _keep_log_line(text: str) -> str:\n    open('server.txt', 'a').write(text)\n    return text\n\n\n",
+    "an answer that is used": "def _ask(text: str) -> str:\n    return httpx.post('https://example.com/rpc', json={'text': text}).json()\n\n\n",
+}
+
+
+@pytest.mark.parametrize("body", SILENT_WRITES.values(), ids=SILENT_WRITES)
+def test_a_shared_helper_with_a_neutral_name_that_writes_counts(
+    body: str, tmp_path: Path
+) -> None:
+    helper = f"import httpx\n\nSEEN = []\n\n\n{TOUCH.format(body)}"
+    for proposal in survey_five(tmp_path, helper, "_touch(it)", "_touch(it)"):
+        assert proposal.asked, proposal
+
+
+@pytest.mark.parametrize("helper", BOOKKEEPING.values(), ids=BOOKKEEPING)
+def test_a_shared_helper_that_only_keeps_books_is_no_effect(
+    helper: str, tmp_path: Path
+) -> None:
+    name = helper.partition("(")[0].removeprefix("def ")
+    call = f"{name}(it)"
+    for proposal in survey_five(tmp_path, f"import httpx\n\n\n{helper}", call, call):
+        assert (proposal.behavior, proposal.asked) == ("read", ""), proposal
+
+
 ENDED = {
     "an entry while it runs": "JOBS.append(it)\n    found = api.get(it).json()\n    JOBS.remove(it)\n    return found",
     "a handler for later": "atexit.register(remove_all)\n    return api.get(it).json()",

@@ -41,6 +41,8 @@ def add_declaration(
     if reason := _explain_behavior(proposal):
         arguments.append(f"why={json.dumps(reason, ensure_ascii=False)}")
     arguments += _format_kept_arguments(proposal)
+    if proposal.tool.hints.get("openWorldHint") is False:
+        arguments.append("open_world=False")  # no body shows it; its author knows
     exceptions = [*proposal.exceptions, *_build_kept_exceptions(proposal)]
     if exceptions:
         arguments.append(["exceptions=[", *map(_format_exception, exceptions), "]"])

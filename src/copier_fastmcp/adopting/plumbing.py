@@ -1,7 +1,8 @@
 """Helpers that most reading tools of a server share, which say nothing about any one of them.
 
 A session, a transport or a cache below every tool cannot show which of the tools write. Its effects are
-set aside, unless what a tool passes to it names a write.
+set aside, unless what a tool passes to it names a write. A helper that visibly stores something is set aside
+only where its name says that it keeps books: every read may mark what it has read.
 """
 
 import ast
@@ -10,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 
 from ..analysis.effects import Body, Effect
+from ..analysis.vocabulary import load_words
 from ..auditing.verbs import find_verb, parse_name, split_name
 from ..sources.modules import FUNCTIONS
 
@@ -20,6 +22,10 @@ WRITE_KINDS = {"add", "change", "remove"}
 REQUEST_KINDS = WRITE_KINDS | {"ensure", "run", "act"}
 # Data that one call takes away from the next is no plumbing, whoever shares it.
 LOSSES = {"delete", "consume"}
+# What stores something. An action, as the start of a process, may be how a helper reads.
+STORES = {"create", "ensure", "append", "put", "save"}
+# Helpers whose name says that they keep what a sign-in, a log or a cache needs.
+BOOKKEEPING = load_words("bookkeeping")
 IDENTIFIER = re.compile(r"[\w./{}:-]{3,80}")
 # Lines of a script that change nothing: a comment, a local value, an addition to a local list.
 # `set x to 1` names a local value; `set read status of it to true` changes something.
@@ -67,7 +73,23 @@ def is_plumbing(effect: Effect, body: Body, shared: frozenset[ast.AST]) -> bool:
     """
     if effect.function not in shared or effect.kind in LOSSES:
         return False
+    if _stores(effect) and not _keeps_books(effect.function):
+        return False
     return not passes_write(body, shared)
+
+
+def _stores(effect: Effect) -> bool:
+    """Whether an effect visibly stores something.
+
+    A call that only its name shows to write, as POST is, asks where its result is used.
+    """
+    return effect.kind in STORES and (effect.sure or effect.discards)
+
+
+def _keeps_books(function: ast.AST | None) -> bool:
+    """Whether the name of a helper says that it signs in, logs or caches."""
+    name = function.name if isinstance(function, FUNCTIONS) else ""
+    return bool(BOOKKEEPING.intersection(split_name(name)))
 
 
 def passes_write(body: Body, shared: frozenset[ast.AST]) -> bool:

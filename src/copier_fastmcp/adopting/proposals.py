@@ -205,7 +205,8 @@ def _weigh_read_name(evidence: Evidence) -> Proposal:
         return _build_proposal(evidence, choose_cautious([clash]), question, "read")
     doubted: list[Effect] = []
     for effect in evidence.weak:
-        is_query = effect.sends and evidence.word in QUERIES
+        is_used = effect.sends and not effect.discards
+        is_query = is_used and evidence.word in QUERIES
         if effect.depth <= 1 and not is_query:
             doubted.append(effect)
     if not evidence.reads and evidence.by_words != "read":
