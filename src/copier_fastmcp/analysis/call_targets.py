@@ -34,6 +34,14 @@ RUNNERS |= {
 }
 # They run what they are given when the process ends or is told to end, and not in this call.
 LATER = {"atexit.register", "signal.signal", "weakref.finalize"}
+FUNCTION_EXPRESSIONS = (
+    ast.Name,
+    ast.Attribute,
+    ast.Subscript,
+    ast.IfExp,
+    ast.Lambda,
+)
+FUNCTION_MAKERS = {"getattr", "get", "partial"}
 TABLES = (ast.Dict, ast.List, ast.Tuple)
 KNOWN = {"list", "dict", "tuple", "set", "type", "frozenset"}  # list[int]() makes one
 
@@ -46,11 +54,8 @@ def resolve_call(
         if isinstance(function, ast.Lambda):
             yield from list_calls(function.body)
         else:
-            yield (
-                call
-                if function is call.func
-                else _replace_function(module, call, function)
-            )
+            is_same = function is call.func
+            yield call if is_same else _replace_function(module, call, function)
     if project.dotted(module, call.func) in LATER:
         return
     runs = isinstance(call.func, ast.Attribute) and call.func.attr in RUNNERS
@@ -88,44 +93,57 @@ def _resolve_function(
     project: Project, module: Module, function: ast.AST, scope: Scope, depth: int = 4
 ) -> Iterator[ast.expr]:
     """The functions that an expression may be: also by another name, out of a table, by its name as a text."""
-    parts: list[ast.expr] = []
     if not isinstance(function, ast.expr) or not depth:
         return
+    parts: list[ast.expr] = []
     if isinstance(function, ast.IfExp):
         parts = [function.body, function.orelse]
     elif isinstance(function, ast.BoolOp):
         parts = function.values
     elif isinstance(function, ast.NamedExpr | ast.Await):
         parts = [function.value]
-    elif isinstance(function, ast.Name) and function.id not in scope.globals:
-        held: ast.AST | None = scope.assigned.get(function.id)  # remove = os.remove
-        if held is None and function.id not in scope.parameters:
-            place = project.resolve(module, function)
-            held = place.node if place and place.module is module else None
-        if isinstance(
-            held, ast.Name | ast.Attribute | ast.Subscript | ast.IfExp | ast.Lambda
-        ):
-            parts = [held] if held is not function else []
-        elif isinstance(held, ast.Call) and _name_call(held) in (
-            "getattr",
-            "get",
-            "partial",
-        ):
-            parts = [held]
+    elif isinstance(function, ast.Name):
+        parts = _find_named_function(project, module, function, scope)
     elif isinstance(function, ast.Subscript):
         parts = _find_table(project, module, function.value, scope)
     elif isinstance(function, ast.Call):
-        named = _find_getattr(module, function)
-        if named:
-            parts = [named]
-        elif _name_call(function) == "partial":
-            parts = function.args[:1]
-        elif _name_call(function) == "get" and isinstance(function.func, ast.Attribute):
-            parts = _find_table(project, module, function.func.value, scope)
+        parts = _find_returned_function(project, module, function, scope)
     if not parts:
         yield function
     for part in parts:
         yield from _resolve_function(project, module, part, scope, depth - 1)
+
+
+def _find_named_function(
+    project: Project, module: Module, name: ast.Name, scope: Scope
+) -> list[ast.expr]:
+    """What a local name, or a name of the same file, was given: remove = os.remove."""
+    if name.id in scope.globals:
+        return []
+    value: ast.AST | None = scope.assigned.get(name.id)
+    if value is None and name.id not in scope.parameters:
+        place = project.resolve(module, name)
+        if place and place.module is module:
+            value = place.node
+    if isinstance(value, FUNCTION_EXPRESSIONS) and value is not name:
+        return [value]
+    if isinstance(value, ast.Call) and _name_call(value) in FUNCTION_MAKERS:
+        return [value]
+    return []
+
+
+def _find_returned_function(
+    project: Project, module: Module, call: ast.Call, scope: Scope
+) -> list[ast.expr]:
+    """What getattr, partial and the `get` of a table return."""
+    if attribute := _find_getattr(module, call):
+        return [attribute]
+    name = _name_call(call)
+    if name == "partial":
+        return call.args[:1]
+    if name == "get" and isinstance(call.func, ast.Attribute):
+        return _find_table(project, module, call.func.value, scope)
+    return []
 
 
 def _find_table(

@@ -45,7 +45,6 @@ CREDENTIAL_CALLS = {"open", "write", "write_text", "dump", "remove", "unlink", "
 ENDINGS = {"kill", "terminate", "send_signal"}
 STARTED = re.compile(r"\b(?:Popen|create_subprocess_exec|create_subprocess_shell)\(")
 PROCESS = re.compile(r"(?i)(?:^|_|\.)(?:proc|process|child|popen)$")
-FunctionFacts = tuple[Scope, Stores, list[tuple[str, str]], set[ast.AST], set[str]]
 # The depth at which each function was read, with the parameters that its caller has written out.
 ReadDepths = dict[tuple[ast.AST, frozenset[str]], int]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
@@ -63,6 +62,7 @@ class Effect:
         callee: The name of what is called, where a call shows it.
         aside: Whether it only sets up or remembers: tables that may be missing, folders, memos.
         function: The function whose source shows it.
+        discards: Whether nothing uses what the call returns.
     """
 
     kind: str
@@ -72,6 +72,7 @@ class Effect:
     callee: str = ""
     aside: bool = False
     function: ast.AST | None = field(default=None, repr=False)
+    discards: bool = False
 
     @property
     def sends(self) -> bool:
@@ -106,6 +107,57 @@ class Body:
     def writes(self, *, sure: bool) -> list[Effect]:
         """What changes something, the nearest first."""
         return [e for e in self.effects if e.kind in WRITES and e.sure is sure]
+
+
+@dataclass(frozen=True)
+class FunctionFacts:
+    """What is known of a function, whoever calls it.
+
+    Attributes:
+        scope: The names in it.
+        stores: What it stores.
+        storage: Its storage effects, each as a kind and in words.
+        run: The parts of texts that its calls run.
+        memos: The objects that it keeps results in.
+        docstring: Its docstring, which is no statement that it runs.
+    """
+
+    scope: Scope
+    stores: Stores
+    storage: list[tuple[str, str]]
+    run: set[ast.AST]
+    memos: set[str]
+    docstring: str | None
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One function that is read, at one depth below a tool.
+
+    Attributes:
+        module: The file of the function.
+        facts: What is known of the function.
+        depth: How many calls down it is.
+        literal_parameters: The parameters that its caller has written out.
+        read_depths: What has been read so far; shared by all visits below a tool.
+        effects: The effects so far; shared by all visits below a tool.
+    """
+
+    module: Module
+    facts: FunctionFacts
+    depth: int
+    literal_parameters: frozenset[str]
+    read_depths: ReadDepths
+    effects: list[Effect]
+
+    @property
+    def scope(self) -> Scope:
+        """The names in the function."""
+        return self.facts.scope
+
+    def add(self, kind: str, sure: bool, text: str, *, aside: bool = False) -> None:
+        """Add an effect at this depth."""
+        self.effects.append(Effect(kind, sure, text, self.depth, aside=aside))
 
 
 class Reader:
@@ -150,189 +202,195 @@ class Reader:
         effects: list[Effect],
         literal_parameters: frozenset[str],
     ) -> None:
-        if not isinstance(place.node, FUNCTIONS):
+        function = place.node
+        if not isinstance(function, FUNCTIONS):
             return
-        if read_depths.get((place.node, literal_parameters), DEEPEST + 1) <= depth:
+        if read_depths.get((function, literal_parameters), DEEPEST + 1) <= depth:
             return
-        read_depths[place.node, literal_parameters] = depth
-        module = place.module
-        if place.node not in self._facts:
-            stores, scope = Stores(module, place.node), Scope(module, place.node)
-            stored, ran = (
-                [*stores.list_storage()],
-                set(_find_run_statements(stores, scope)),
-            )
-            memos = find_memo_places(place.node, stores.nodes)
-            self._facts[place.node] = scope, stores, stored, ran, memos
-        scope, stores, stored, run, memos = self._facts[place.node]
-        begin = len(effects)
-        for kind, text in stored:
-            effects.append(Effect(kind, True, text, depth))
-        docs = ast.get_docstring(place.node, clean=False)
-        for node in stores.nodes:
-            if isinstance(node, ast.Call):
-                if text := describe_dynamic_call(self.project, module, node, scope):
-                    self.whole = False
-                    if not _names_method(text, literal_parameters):
-                        effects.append(
-                            Effect("action", False, f"it calls {text}", depth)
-                        )
-                for call in resolve_call(self.project, module, node, scope):
-                    first = len(effects)
-                    self._read_call(
-                        module,
-                        call,
-                        scope,
-                        depth,
-                        read_depths,
-                        effects,
-                        literal_parameters,
-                    )
-                    all_aside = _is_aside(call, memos)
-                    all_aside = all_aside or _ends_own_process(call, scope, depth)
-                    if depth > 0 and not all_aside:
-                        all_aside = _keeps_credentials(call)
-                    for position in range(first, len(effects)):
-                        effect = effects[position]
-                        if all_aside or _names_memo(effect, memos):
-                            effects[position] = replace(effect, aside=True)
-                effects.extend(
-                    self._classify_named_statements(module, node, run, depth)
-                )
-            elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
-                text = read_text(module, node)
-                if text and text != docs:
-                    effects.extend(_classify_statement(text, depth, run=node in run))
-            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-                if node.target.id in scope.globals and not is_temporary(node.target.id):
-                    effects.append(
-                        Effect("action", True, f"it changes {node.target.id}", depth)
-                    )
-            elif isinstance(node, ast.Attribute):
-                self._read_attribute(
-                    module, node, scope, stores, depth, read_depths, effects
-                )
-            elif (
-                isinstance(node, ast.Subscript)
-                and not isinstance(node.ctx, ast.Load)
-                and (
-                    scope.is_lasting(node.value)
-                    or self._is_imported(module, node.value)
-                )
-            ):
-                deletes = isinstance(node.ctx, ast.Del)
-                kind = "put" if stores.classify_key(node) == "sets" else "create"
-                kind = "delete" if deletes else kind
-                text = (
-                    f"it {'deletes' if deletes else 'sets'} {shorten_expression(node)}"
-                )
-                aside = ast.unparse(node.value) in memos
-                effects.append(
-                    Effect(
-                        kind, not _is_own_note(node, depth), text, depth, aside=aside
-                    )
-                )
-        for position in range(begin, len(effects)):
+        read_depths[function, literal_parameters] = depth
+        facts = self._collect_facts(place.module, function)
+        visit = Visit(
+            place.module, facts, depth, literal_parameters, read_depths, effects
+        )
+        first = len(effects)
+        for kind, text in facts.storage:
+            visit.add(kind, True, text)
+        for node in facts.stores.nodes:
+            self._read_node(visit, node)
+        for position in range(first, len(effects)):
             if effects[position].function is None:
-                effects[position] = replace(effects[position], function=place.node)
+                effects[position] = replace(effects[position], function=function)
+
+    def _collect_facts(self, module: Module, function: Function) -> FunctionFacts:
+        if function not in self._facts:
+            stores = Stores(module, function)
+            scope = Scope(module, function)
+            self._facts[function] = FunctionFacts(
+                scope,
+                stores,
+                list(stores.list_storage()),
+                set(_find_run_statements(stores, scope)),
+                find_memo_places(function, stores.nodes),
+                ast.get_docstring(function, clean=False),
+            )
+        return self._facts[function]
+
+    def _read_node(self, visit: Visit, node: ast.AST) -> None:
+        if isinstance(node, ast.Call):
+            self._read_dynamic_call(visit, node)
+            for call in resolve_call(self.project, visit.module, node, visit.scope):
+                self._read_resolved_call(visit, call)
+            visit.effects.extend(self._classify_named_statements(visit, node))
+        elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
+            text = read_text(visit.module, node)
+            if text and text != visit.facts.docstring:
+                run = node in visit.facts.run
+                visit.effects.extend(_classify_statement(text, visit.depth, run=run))
+        elif isinstance(node, ast.AugAssign):
+            _read_counted_name(visit, node.target)
+        elif isinstance(node, ast.Attribute):
+            self._read_attribute(visit, node)
+        elif isinstance(node, ast.Subscript):
+            self._read_stored_item(visit, node)
+
+    def _read_dynamic_call(self, visit: Visit, node: ast.Call) -> None:
+        """A call of a function that is only known when it runs."""
+        text = describe_dynamic_call(self.project, visit.module, node, visit.scope)
+        if not text:
+            return
+        self.whole = False
+        if not _names_method(text, visit.literal_parameters):
+            visit.add("action", False, f"it calls {text}")
+
+    def _read_resolved_call(self, visit: Visit, call: ast.Call) -> None:
+        """A call, whose effects are aside where the call only sets up or remembers."""
+        effects = visit.effects
+        memos = visit.facts.memos
+        first = len(effects)
+        self._read_call(visit, call)
+        all_aside = _is_aside(call, memos)
+        all_aside = all_aside or _ends_own_process(call, visit.scope, visit.depth)
+        if visit.depth > 0 and not all_aside:
+            all_aside = _keeps_credentials(call)
+        for position in range(first, len(effects)):
+            effect = effects[position]
+            if all_aside or _names_memo(effect, memos):
+                effects[position] = replace(effect, aside=True)
+
+    def _read_stored_item(self, visit: Visit, node: ast.Subscript) -> None:
+        """An item that is set or deleted of an object that outlives the call."""
+        owner = node.value
+        if isinstance(node.ctx, ast.Load):
+            return
+        lasts = visit.scope.is_lasting(owner)
+        if not lasts and not self._is_imported(visit.module, owner):
+            return
+        if isinstance(node.ctx, ast.Del):
+            kind = "delete"
+            text = f"it deletes {shorten_expression(node)}"
+        else:
+            sets = visit.facts.stores.classify_key(node) == "sets"
+            kind = "put" if sets else "create"
+            text = f"it sets {shorten_expression(node)}"
+        sure = not _is_own_note(node, visit.depth)
+        aside = ast.unparse(owner) in visit.facts.memos
+        visit.add(kind, sure, text, aside=aside)
 
     def _classify_named_statements(
-        self, module: Module, call: ast.Call, run: set[ast.AST], depth: int
+        self, visit: Visit, call: ast.Call
     ) -> Iterator[Effect]:
         """Statements that are handed to a call by name, as in execute(PURGE)."""
         for argument in list_passed_values(call):
             for node in ast.walk(argument):
-                if text := resolve_text(self.project, module, node):
-                    yield from _classify_statement(text, depth, run=node in run)
+                if text := resolve_text(self.project, visit.module, node):
+                    run = node in visit.facts.run
+                    yield from _classify_statement(text, visit.depth, run=run)
 
-    def _read_attribute(
-        self,
-        module: Module,
-        node: ast.Attribute,
-        scope: Scope,
-        stores: Stores,
-        depth: int,
-        read_depths: ReadDepths,
-        effects: list[Effect],
-    ) -> None:
+    def _read_attribute(self, visit: Visit, node: ast.Attribute) -> None:
         """A property that is looked at, or an attribute that is set of what is there after the call."""
+        owner = node.value
         if isinstance(node.ctx, ast.Load):
-            held = self._find_property(module, node, scope)
-            if held and depth < DEEPEST:
-                self._read_function(held, depth + 1, read_depths, effects, frozenset())
+            method = self._find_property(visit.module, node, visit.scope)
+            if method:
+                self._read_callee(visit, method, frozenset(), visit.effects)
             return
         if node.attr.startswith("_") or is_temporary(ast.unparse(node)):
             return
-        deletes = isinstance(node.ctx, ast.Del)
-        kind, text = (
-            "delete" if deletes else "put",
-            f"it sets {shorten_expression(node)}",
-        )
-        if scope.is_mapped(node.value):
-            effects.append(Effect(kind, _commits(stores), text, depth))
-        else:
-            is_own_attribute = depth == 0 and ast.unparse(node.value) == "self"
-            if (
-                is_own_attribute
-                or scope.is_lasting(node.value)
-                or self._is_imported(module, node.value)
-            ):
-                effects.append(Effect(kind, False, text, depth))
+        kind = "delete" if isinstance(node.ctx, ast.Del) else "put"
+        text = f"it sets {shorten_expression(node)}"
+        if visit.scope.is_mapped(owner):
+            visit.add(kind, _commits(visit.facts.stores), text)
+            return
+        is_own_attribute = visit.depth == 0 and ast.unparse(owner) == "self"
+        lasts = is_own_attribute or visit.scope.is_lasting(owner)
+        if lasts or self._is_imported(visit.module, owner):
+            visit.add(kind, False, text)
 
-    def _read_call(
+    def _read_callee(
         self,
-        module: Module,
-        call: ast.Call,
-        scope: Scope,
-        depth: int,
-        read_depths: ReadDepths,
-        effects: list[Effect],
+        visit: Visit,
+        callee: Place,
         literal_parameters: frozenset[str],
+        effects: list[Effect],
     ) -> None:
-        callees = self._find_callees(module, call, scope)
-        if callees:
-            self._note_call(module, call, scope, callees)
+        """Read a function that the visited one calls, unless it is too far down."""
+        depth = visit.depth + 1
+        if depth <= DEEPEST:
+            self._read_function(
+                callee, depth, visit.read_depths, effects, literal_parameters
+            )
+
+    def _read_call(self, visit: Visit, call: ast.Call) -> None:
+        callees = self._find_callees(visit.module, call, visit.scope)
+        if not callees:
+            self._read_external_call(visit, call)
+            return
+        self._note_call(visit.module, call, visit.scope, callees)
         for callee in callees:
             if sent := find_dispatched_method(callee.node, call):
-                effects += _build_effects(sent, depth + 1)
+                visit.effects.extend(_build_effects(sent, visit.depth + 1))
             elif isinstance(callee.node, ast.ClassDef):
-                self._read_constructor(callee, depth, read_depths, effects)
-            elif (
-                depth < DEEPEST
-                and isinstance(callee.node, FUNCTIONS)
-                and not is_preparation(callee.node.name)
-            ):
-                sent_methods = find_sent_methods(callee.node, call)
-                effects += _build_effects(sent_methods, depth + 1)
-                effects.extend(_find_passed_methods(callee.node, call, depth + 1))
-                callee_literals = list_literal_parameters(
-                    callee.node, call, scope, literal_parameters
-                )
-                if _encloses_both(module, callee.node, call):
-                    callee_literals |= literal_parameters  # a function in this one shares its parameters
-                self._read_function(
-                    callee, depth + 1, read_depths, effects, callee_literals
-                )
-            elif depth >= DEEPEST:
+                self._read_constructor(visit, callee)
+            elif visit.depth >= DEEPEST:
                 self.whole = False
-        if not callees:
-            external_effects = [
-                *find_external_effects(
-                    self.project, module, call, scope, literal_parameters
-                )
-            ]
-            callee_name = (
-                call.func.attr
-                if isinstance(call.func, ast.Attribute)
-                else ast.unparse(call.func)
-            )
-            read_effects = _build_effects(external_effects, depth, callee_name)
-            effects += read_effects
-            is_known = any(effect.sure for effect in read_effects)
-            if not is_known and not is_pure_call(
-                self.project, module, call, scope, literal_parameters
-            ):
-                self.whole = False
+            else:
+                self._read_called_function(visit, call, callee)
+
+    def _read_called_function(
+        self, visit: Visit, call: ast.Call, callee: Place
+    ) -> None:
+        function = callee.node
+        if not isinstance(function, FUNCTIONS) or is_preparation(function.name):
+            return
+        depth = visit.depth + 1
+        sent_methods = find_sent_methods(function, call)
+        visit.effects.extend(_build_effects(sent_methods, depth))
+        visit.effects.extend(_find_passed_methods(function, call, depth))
+        literals = list_literal_parameters(
+            function, call, visit.scope, visit.literal_parameters
+        )
+        if _encloses_both(visit.module, function, call):
+            # a function in this one shares its parameters
+            literals |= visit.literal_parameters
+        self._read_callee(visit, callee, literals, visit.effects)
+
+    def _read_external_call(self, visit: Visit, call: ast.Call) -> None:
+        """A call that leaves the project."""
+        context = (self.project, visit.module, call, visit.scope)
+        external_effects = list(
+            find_external_effects(*context, visit.literal_parameters)
+        )
+        effects = _build_effects(
+            external_effects,
+            visit.depth,
+            _name_function(call),
+            discards=_discards(visit.module, call),
+        )
+        visit.effects.extend(effects)
+        if any(effect.sure for effect in effects):
+            return
+        if not is_pure_call(*context, visit.literal_parameters):
+            self.whole = False
 
     def _note_call(
         self, module: Module, call: ast.Call, scope: Scope, callees: Sequence[Place]
@@ -341,40 +399,39 @@ class Reader:
         caller = module.find_enclosing_function(call)
         if caller is None:
             return
-        self._calls.setdefault(caller, set()).update(place.node for place in callees)
+        called = self._calls.setdefault(caller, set())
+        for place in callees:
+            called.add(place.node)
         texts = self._passed_texts.setdefault(caller, [])
         texts.extend(list_passed_texts(call, scope))
 
-    def _read_constructor(
-        self, owner: Place, depth: int, read_depths: ReadDepths, effects: list[Effect]
-    ) -> None:
+    def _read_constructor(self, visit: Visit, owner: Place) -> None:
         """What making an object loses; that it connects, or makes a folder, nobody notices."""
         inner: list[Effect] = []
         for name in MAKING:
-            if depth < DEEPEST and (method := self._find_method(owner, name)):
-                self._read_function(method, depth + 1, read_depths, inner, frozenset())
+            if method := self._find_method(owner, name):
+                self._read_callee(visit, method, frozenset(), inner)
         for effect in inner:
             if effect.kind in ("delete", "consume") and effect.sure:
-                effects.append(effect)
+                visit.effects.append(effect)
 
     def _find_callees(
         self, module: Module, call: ast.Call, scope: Scope
     ) -> list[Place]:
         """The functions of this project that a call may reach."""
         place = self.project.resolve(module, call.func)
-        if place and isinstance(place.node, FUNCTIONS):
-            return [place]
-        if place and isinstance(place.node, ast.ClassDef):
+        if place and isinstance(place.node, (*FUNCTIONS, ast.ClassDef)):
             return [place]  # to make an object does nothing that is seen
         if not isinstance(call.func, ast.Attribute):
             return []
-        name, held = call.func.attr, call.func.value
+        name = call.func.attr
+        held = call.func.value
         owner = self._find_class(module, held, scope)
         if owner and (method := self._find_method(owner, name)):
             return [method]
-        places = self.project.methods.get(name, [])
         if name in load_words("nothing") or name in load_vocabulary()["containers"]:
             return []
+        places = self.project.methods.get(name, [])
         if root_name(held) in ("self", "cls") or 0 < len(places) <= 3:
             return places[:3]
         return []
@@ -382,23 +439,25 @@ class Reader:
     def _is_imported(self, module: Module, held: ast.expr) -> bool:
         """Whether another file of the project keeps what is held, as in `from .store import store`."""
         name = module.imports.get(root_name(held), "")
-        place = (
-            self.project.find(name)
-            if name and not is_temporary(ast.unparse(held))
-            else None
-        )
-        return place is not None and isinstance(
-            place.node, ast.Dict | ast.List | ast.Set | ast.Call
-        )
+        if not name or is_temporary(ast.unparse(held)):
+            return False
+        place = self.project.find(name)
+        if place is None:
+            return False
+        return isinstance(place.node, ast.Dict | ast.List | ast.Set | ast.Call)
 
     def _find_property(
         self, module: Module, node: ast.Attribute, scope: Scope
     ) -> Place | None:
         """The method that runs when an attribute is looked at."""
         owner = self._find_class(module, node.value, scope)
-        held = self._find_method(owner, node.attr) if owner else None
-        decorators = getattr(held.node, "decorator_list", ()) if held else ()
-        return held if "property" in map(ast.unparse, decorators) else None
+        method = self._find_method(owner, node.attr) if owner else None
+        if method is None:
+            return None
+        for decorator in getattr(method.node, "decorator_list", ()):
+            if ast.unparse(decorator) == "property":
+                return method
+        return None
 
     def _find_method(self, owner: Place, name: str, depth: int = 4) -> Place | None:
         if not isinstance(owner.node, ast.ClassDef):
@@ -406,7 +465,9 @@ class Reader:
         for node in owner.node.body:
             if isinstance(node, FUNCTIONS) and node.name == name:
                 return Place(owner.module, node)
-        for base in owner.node.bases if depth else ():
+        if not depth:
+            return None
+        for base in owner.node.bases:
             above = self.project.resolve(owner.module, base)
             if above and (method := self._find_method(above, name, depth - 1)):
                 return method
@@ -434,7 +495,9 @@ class Reader:
 
     def _resolve_annotation(self, annotation: ast.AST | None) -> Place | None:
         """The project's class that an annotation names."""
-        for node in ast.walk(annotation) if annotation else ():
+        if annotation is None:
+            return None
+        for node in ast.walk(annotation):
             text = node.id if isinstance(node, ast.Name) else None
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 text = node.value
@@ -444,10 +507,34 @@ class Reader:
 
 
 def _build_effects(
-    signals: Iterable[CallEffect], depth: int, callee: str = ""
+    signals: Iterable[CallEffect],
+    depth: int,
+    callee: str = "",
+    *,
+    discards: bool = False,
 ) -> list[Effect]:
     """Effects of one call at a depth."""
-    return [Effect(*signal, depth, callee) for signal in signals]
+    effects: list[Effect] = []
+    for kind, sure, text in signals:
+        effect = Effect(kind, sure, text, depth, callee, discards=discards)
+        effects.append(effect)
+    return effects
+
+
+def _discards(module: Module, call: ast.Call) -> bool:
+    """Whether a call is a statement of its own, as in `client.post(url).raise_for_status()`."""
+    node: ast.AST = call
+    around = module.parents.get(node)
+    while around is not None and _receives(around, node):
+        node, around = around, module.parents.get(around)
+    return isinstance(around, ast.Expr)
+
+
+def _receives(around: ast.AST, node: ast.AST) -> bool:
+    """Whether an expression only awaits another one, or calls a method of its result."""
+    if isinstance(around, ast.Call):
+        return around.func is node
+    return isinstance(around, ast.Attribute | ast.Await)
 
 
 def _commits(stores: Stores) -> bool:
@@ -477,14 +564,15 @@ def _keep_nearest(effects: Sequence[Effect]) -> list[Effect]:
 def _find_run_statements(stores: Stores, scope: Scope) -> Iterator[ast.AST]:
     """The parts of texts that calls run, also by a local name."""
     for node in stores.nodes:
-        name = getattr(node.func, "attr", "") if isinstance(node, ast.Call) else ""
-        for argument in node.args if isinstance(node, ast.Call) and name in RUN else ():
+        if not isinstance(node, ast.Call):
+            continue
+        if getattr(node.func, "attr", "") not in RUN:
+            continue
+        for argument in node.args:
             for part in ast.walk(argument):
                 yield part
-                held = (
-                    scope.assigned.get(part.id) if isinstance(part, ast.Name) else None
-                )
-                yield from ast.walk(held) if held is not None else ()
+                if isinstance(part, ast.Name) and part.id in scope.assigned:
+                    yield from ast.walk(scope.assigned[part.id])
 
 
 def _classify_statement(text: str, depth: int, *, run: bool) -> list[Effect]:
@@ -492,16 +580,25 @@ def _classify_statement(text: str, depth: int, *, run: bool) -> list[Effect]:
     if not (kind := classify_statement(text, run=run)):
         return []
     start = " ".join(text.split())[:40]
-    language = (
-        "GraphQL"
-        if "mutation" in text or text.lstrip().startswith(("query", "{"))
-        else "SQL"
-    )
-    return [
-        Effect(
-            kind, True, f"its {language} says {start!r}", depth, aside=is_setup(text)
-        )
-    ]
+    is_graphql = "mutation" in text or text.lstrip().startswith(("query", "{"))
+    language = "GraphQL" if is_graphql else "SQL"
+    words = f"its {language} says {start!r}"
+    return [Effect(kind, True, words, depth, aside=is_setup(text))]
+
+
+def _read_counted_name(visit: Visit, target: ast.expr) -> None:
+    """A global name that is counted on from what it was."""
+    if not isinstance(target, ast.Name) or is_temporary(target.id):
+        return
+    if target.id in visit.scope.globals:
+        visit.add("action", True, f"it changes {target.id}")
+
+
+def _name_function(call: ast.Call) -> str:
+    """The last part of what a call names."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return ast.unparse(call.func)
 
 
 def _encloses_both(module: Module, function: ast.AST, call: ast.Call) -> bool:
@@ -527,29 +624,22 @@ def _find_passed_methods(
         if not isinstance(node, ast.Call) or ast.unparse(node.func) != "getattr":
             continue
         name = node.args[1] if len(node.args) > 1 else None
-        argument = (
-            find_argument(function, call, name.id)
-            if isinstance(name, ast.Name)
-            else None
-        )
-        if not isinstance(argument, ast.Constant) or not isinstance(
-            argument.value, str
-        ):
+        if not isinstance(name, ast.Name):
             continue
-        for verb in parse_name(argument.value)[:1]:
+        argument = find_argument(function, call, name.id)
+        if not isinstance(argument, ast.Constant):
+            continue
+        if not isinstance(argument.value, str):
+            continue
+        method = argument.value
+        for verb in parse_name(method)[:1]:
             kind = KINDS.get(verb.kind, "action")
-            yield Effect(
-                kind, False, f"it calls {argument.value}()", depth, argument.value
-            )
+            yield Effect(kind, False, f"it calls {method}()", depth, method)
 
 
 def _is_aside(call: ast.Call, memos: set[str]) -> bool:
     """Whether a call fills or empties a memo, or makes a folder that may be there."""
-    name = (
-        call.func.attr
-        if isinstance(call.func, ast.Attribute)
-        else ast.unparse(call.func)
-    )
+    name = _name_function(call)
     if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) in memos:
         return True
     if name in ("open", "dump"):

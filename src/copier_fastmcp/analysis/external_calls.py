@@ -4,7 +4,9 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 from ..auditing.verbs import parse_name, split_name
 from ..sources.modules import Module, Project, list_keyword_values, list_names
@@ -21,6 +23,14 @@ KINDS = {
     "remove": "delete",
 }
 HTTP_METHODS = {"get", "head", "options", "post", "put", "patch", "delete"}
+# The effects of these methods where the object is stored in a database.
+STORED_KINDS = {
+    "add": "create",
+    "insert": "create",
+    "remove": "delete",
+    "update": "put",
+}
+PLAIN_OBJECTS = {"logger", "logging", "log", "ctx", "context", "json", "re", "math"}
 CallEffect = tuple[str, bool, str]
 # Objects that stand for what is stored elsewhere.
 STORED = re.compile(
@@ -131,9 +141,8 @@ def find_external_effects(
     if dotted.split(".")[0] in HARMLESS & {*module.imports.values()}:
         return
     if isinstance(call.func, ast.Attribute):
-        yield from _classify_method(
-            call, call.func, scope, literal_parameters, text, temporary=temporary
-        )
+        method = MethodCall(call, call.func, scope, literal_parameters, text, temporary)
+        yield from _classify_method(method)
     elif kind := load_vocabulary()["http"].get(verb := find_http_method(call, scope)):
         yield kind, True, f"it sends {verb.upper()}"
     elif isinstance(call.func, ast.Name):
@@ -165,88 +174,196 @@ def _classify_function(
         yield KINDS.get(verbs[0].kind, "action"), False, text
 
 
-def _classify_method(
-    call: ast.Call,
-    function: ast.Attribute,
-    scope: Scope,
-    literal_parameters: frozenset[str],
-    text: str,
-    *,
-    temporary: bool,
-) -> Iterator[CallEffect]:
-    name, held = function.attr, function.value
-    origin = root_name(held)
-    if origin in ("logger", "logging", "log", "ctx", "context", "json", "re", "math"):
-        return
-    client = re.search(
-        rf"(?:^|[._])_?(?:{load_vocabulary()['senders']})",
-        shorten_expression(held).lower(),
+@dataclass(frozen=True)
+class MethodCall:
+    """A call of a method, of an object that is not of this project.
+
+    Attributes:
+        call: The call.
+        function: The method, with the object that it belongs to.
+        scope: The names of the function that makes the call.
+        literal_parameters: The parameters of that function which its caller has written out.
+        text: The call in words.
+        temporary: Whether it is about a temporary file, a cache or a log.
+    """
+
+    call: ast.Call
+    function: ast.Attribute
+    scope: Scope
+    literal_parameters: frozenset[str]
+    text: str
+    temporary: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the method."""
+        return self.function.attr
+
+    @property
+    def owner(self) -> ast.expr:
+        """The object whose method is called."""
+        return self.function.value
+
+    @property
+    def arguments(self) -> list[ast.expr]:
+        """The arguments by position."""
+        return self.call.args
+
+    @property
+    def has_arguments(self) -> bool:
+        """Whether the call passes any argument."""
+        return bool(self.call.args or self.call.keywords)
+
+    @cached_property
+    def is_client(self) -> bool:
+        """Whether the object is named as a client of HTTP."""
+        senders = load_vocabulary()["senders"]
+        owner = shorten_expression(self.owner).lower()
+        return re.search(rf"(?:^|[._])_?(?:{senders})", owner) is not None
+
+
+def _classify_method(method: MethodCall) -> list[CallEffect]:
+    """The effects that the first rule for a method gives; the verb in its name is the last rule."""
+    if root_name(method.owner) in PLAIN_OBJECTS:
+        return []
+    for rule in METHOD_RULES:
+        effects = rule(method)
+        if effects is not None:
+            return effects
+    if _is_constant(method.name):
+        return []  # a template of an address, as endpoints.BUILD(number=1)
+    verbs = parse_name(method.name)
+    if not verbs:
+        return []
+    return [(KINDS.get(verbs[0].kind, "action"), False, method.text)]
+
+
+# The rules: each returns the effects of a method, or None where the method is none of its subject.
+
+
+def _classify_request(method: MethodCall) -> list[CallEffect] | None:
+    """A request over HTTP."""
+    kinds = load_vocabulary()["http"]
+    if method.is_client and method.has_arguments and method.name in kinds:
+        return [(kinds[method.name], True, method.text)]
+    if verb := find_http_method(method.call, method.scope):
+        if kind := kinds.get(verb):
+            return [(kind, True, f"it sends {verb.upper()}")]
+        return []
+    return None
+
+
+def _classify_dynamic_request(method: MethodCall) -> list[CallEffect] | None:
+    """A request over HTTP whose verb is an argument."""
+    if not method.is_client or method.name != "request" or not method.arguments:
+        return None
+    verb_argument = method.arguments[0]
+    if isinstance(verb_argument, ast.Constant):
+        return []
+    if ast.unparse(verb_argument) in method.literal_parameters:
+        return []
+    text = f"it sends what {shorten_expression(verb_argument)} says"
+    return [("action", False, text)]
+
+
+def _classify_container_method(method: MethodCall) -> list[CallEffect] | None:
+    """A method of a list, a set or a mapping, or of what has the same methods."""
+    kind = load_vocabulary()["containers"].get(method.name)
+    return None if kind is None else list(_classify_container(method, kind))
+
+
+def _classify_query(method: MethodCall) -> list[CallEffect] | None:
+    """A method that runs a statement or a command."""
+    if method.name not in RUN:
+        return None
+    if _is_routed_to_readers(method.call):
+        return [("read", True, method.text)]
+    parameter = find_passed_parameter(
+        method.call, method.name, method.scope, method.literal_parameters
     )
-    if (
-        client
-        and (kind := load_vocabulary()["http"].get(name))
-        and (call.args or call.keywords)
-    ):
-        yield kind, True, text
-        return
-    if verb := find_http_method(call, scope):
-        if kind := load_vocabulary()["http"].get(verb):
-            yield kind, True, f"it sends {verb.upper()}"
-        return
-    if client and name == "request" and call.args:
-        if ast.unparse(call.args[0]) not in literal_parameters and not isinstance(
-            call.args[0], ast.Constant
-        ):
-            yield (
-                "action",
-                False,
-                f"it sends what {shorten_expression(call.args[0])} says",
-            )
-        return
-    if kind := load_vocabulary()["containers"].get(name):
-        yield from _classify_container(call, kind, name, held, scope, text)
-        return
-    if name in RUN and _is_routed_to_readers(call):
-        yield "read", True, text
-        return
-    if name in RUN and (
-        parameter := find_passed_parameter(call, name, scope, literal_parameters)
-    ):
-        yield "action", False, f"it runs what {parameter!r} says"
-        return
-    if name == "replace" and len(call.args) == 1 and not call.keywords:
-        if not isinstance(call.args[0], ast.Dict):
-            yield "put", True, text  # of a path: that of a text takes two
-        return
-    if kind := load_calls("calls").get(name):
-        if name == "exists" or not temporary:
-            yield kind, True, text
-        return
-    if name in load_words("savers") and not temporary:
-        count = len(call.args) + len(call.keywords)
-        alone = name == "dump" and count < 2
-        alone = alone or (name.startswith("to_") and not count)  # gives back a text
-        if not alone and not HELD.search(_describe_origin(held, scope)):
-            yield "save", True, text
-        return
-    if name == "close" and call.args:
-        yield "action", False, text
-        return
-    if name in load_words("nothing") or (
-        name == "send" and "session" in shorten_expression(held).lower()
-    ):
-        return  # a session sends what a request says
-    if name.startswith("_"):
-        stored = name in ("__setitem__", "__delitem__") and scope.is_lasting(held)
-        yield from [("put", True, text)] * stored
-        return
-    if name in ("delete", "delete_async", "adelete"):
-        yield "delete", True, text
-        return
-    if _is_constant(name):
-        return  # a template of an address, as endpoints.BUILD(number=1)
-    if verbs := parse_name(name):
-        yield KINDS.get(verbs[0].kind, "action"), False, text
+    if not parameter:
+        return None
+    return [("action", False, f"it runs what {parameter!r} says")]
+
+
+def _classify_replacement(method: MethodCall) -> list[CallEffect] | None:
+    """`replace` of a path; `replace` of a text has two arguments."""
+    if method.name != "replace" or len(method.arguments) != 1 or method.call.keywords:
+        return None
+    if isinstance(method.arguments[0], ast.Dict):
+        return []
+    return [("put", True, method.text)]
+
+
+def _classify_known_method(method: MethodCall) -> list[CallEffect] | None:
+    """A method of the vocabulary."""
+    kind = load_calls("calls").get(method.name)
+    if not kind:
+        return None
+    if method.temporary and method.name != "exists":
+        return []
+    return [(kind, True, method.text)]
+
+
+def _classify_saver(method: MethodCall) -> list[CallEffect] | None:
+    """A method that saves, unless it returns a text or fills a buffer."""
+    if method.temporary or method.name not in load_words("savers"):
+        return None
+    count = len(method.arguments) + len(method.call.keywords)
+    if method.name == "dump" and count < 2:
+        return []
+    if method.name.startswith("to_") and not count:
+        return []
+    if HELD.search(_describe_origin(method.owner, method.scope)):
+        return []
+    return [("save", True, method.text)]
+
+
+def _classify_close(method: MethodCall) -> list[CallEffect] | None:
+    """`close` with an argument closes a thing of the service, and not a connection."""
+    if method.name != "close" or not method.arguments:
+        return None
+    return [("action", False, method.text)]
+
+
+def _classify_harmless_method(method: MethodCall) -> list[CallEffect] | None:
+    """A method that does nothing; a session sends what a request says."""
+    if method.name in load_words("nothing"):
+        return []
+    owner = shorten_expression(method.owner).lower()
+    return [] if method.name == "send" and "session" in owner else None
+
+
+def _classify_private_method(method: MethodCall) -> list[CallEffect] | None:
+    """A private method, of which only the item access of Python counts."""
+    if not method.name.startswith("_"):
+        return None
+    sets_item = method.name in ("__setitem__", "__delitem__")
+    if sets_item and method.scope.is_lasting(method.owner):
+        return [("put", True, method.text)]
+    return []
+
+
+def _classify_deletion(method: MethodCall) -> list[CallEffect] | None:
+    """`delete`, of whatever object."""
+    if method.name not in ("delete", "delete_async", "adelete"):
+        return None
+    return [("delete", True, method.text)]
+
+
+METHOD_RULES: tuple[Callable[[MethodCall], list[CallEffect] | None], ...] = (
+    _classify_request,
+    _classify_dynamic_request,
+    _classify_container_method,
+    _classify_query,
+    _classify_replacement,
+    _classify_known_method,
+    _classify_saver,
+    _classify_close,
+    _classify_harmless_method,
+    _classify_private_method,
+    _classify_deletion,
+)
 
 
 def _is_constant(name: str) -> bool:
@@ -262,31 +379,28 @@ def _is_routed_to_readers(call: ast.Call) -> bool:
     return False
 
 
-def _classify_container(
-    call: ast.Call, kind: str, name: str, held: ast.expr, scope: Scope, text: str
-) -> Iterator[CallEffect]:
+def _classify_container(method: MethodCall, kind: str) -> Iterator[CallEffect]:
     """What the method of a container does, where that is more than an object of this call."""
-    if (
-        name == "pop"
-        and call.args
-        and not isinstance(call.args[0], ast.Constant | ast.UnaryOp)
-    ):
-        kind = "delete"  # of a named thing
-    if scope.is_lasting(held):
-        yield kind, True, text
-        return
-    capital = root_name(held)[:1].isupper()  # Note.update(seen=True)
-    is_stored = (capital or scope.is_foreign(held)) and bool(call.keywords)
-    is_stored = is_stored or bool(
-        re.search("session|db", root_name(held))
-        or STORED.search(_describe_origin(held, scope))
-    )
-    if is_stored and name in ("add", "update", "remove", "insert"):
-        yield (
-            {"add": "create", "insert": "create", "remove": "delete"}.get(name, "put"),
-            True,
-            text,
-        )
+    owner = method.owner
+    if method.name == "pop":
+        for key in method.arguments[:1]:
+            if not isinstance(key, ast.Constant | ast.UnaryOp):
+                kind = "delete"  # of a named thing
+    if method.scope.is_lasting(owner):
+        yield kind, True, method.text
+    elif method.name in STORED_KINDS and _is_stored(method):
+        yield STORED_KINDS[method.name], True, method.text
+
+
+def _is_stored(method: MethodCall) -> bool:
+    """Whether the object of a method is a record or a collection of a database."""
+    origin = root_name(method.owner)
+    is_class = origin[:1].isupper()  # Note.update(seen=True)
+    if method.call.keywords and (is_class or method.scope.is_foreign(method.owner)):
+        return True
+    if re.search("session|db", origin):
+        return True
+    return STORED.search(_describe_origin(method.owner, method.scope)) is not None
 
 
 def _describe_origin(held: ast.expr, scope: Scope, depth: int = 3) -> str:

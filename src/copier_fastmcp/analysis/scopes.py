@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..sources.modules import Function, Module, list_parameter_names, list_parameters
 
+# Words in the name of an object whose contents are not kept.
 PASSING = {
     "tmp",
     "temp",
@@ -16,8 +17,6 @@ PASSING = {
     "tempdir",
     "mkdtemp",
     "mkstemp",
-}
-PASSING |= {
     "gettempdir",
     "cache",
     "caches",
@@ -27,13 +26,14 @@ PASSING |= {
     "logger",
     "logging",
     "metric",
+    "metrics",
+    "stats",
+    "statistics",
 }
-PASSING |= {"metrics", "stats", "statistics"}
-
-
 MAPPED = re.compile(
     r"(?i)(?:\b|_)(?:session|db|uow)\.(?:\w+\.)*(?:get|query|scalars?|execute|exec)\b|\.query\(|\.objects\.(?:get|filter|first)"
 )
+CONTAINERS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.Call)
 
 
 class Scope:
@@ -50,28 +50,30 @@ class Scope:
             if argument.annotation:
                 self.annotations[argument.arg] = argument.annotation
         for node in ast.walk(function):
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        self.assigned[target.id] = node.value
-            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                self.annotations[node.target.id] = node.annotation
-                if node.value:
-                    self.assigned[node.target.id] = node.value
-            elif isinstance(node, ast.withitem) and isinstance(
-                node.optional_vars, ast.Name
-            ):
-                self.assigned[node.optional_vars.id] = node.context_expr
-            elif isinstance(node, ast.For | ast.AsyncFor) and isinstance(
-                node.target, ast.Name
-            ):
-                self.assigned[node.target.id] = node.iter
-            elif isinstance(node, ast.Global):
-                self.globals.update(node.names)
+            self._record_values(node)
         self.enclosing_parameters: set[str] = set()
         for around in module.list_enclosing_functions(function):
             self.enclosing_parameters.update(_list_data_parameters(around))
         self.owner = module.find_enclosing_class(function)
+
+    def _record_values(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._record_value(target, node.value)
+        elif isinstance(node, ast.AnnAssign):
+            self._record_value(node.target, node.value)
+            if isinstance(node.target, ast.Name):
+                self.annotations[node.target.id] = node.annotation
+        elif isinstance(node, ast.withitem):
+            self._record_value(node.optional_vars, node.context_expr)
+        elif isinstance(node, ast.For | ast.AsyncFor):
+            self._record_value(node.target, node.iter)
+        elif isinstance(node, ast.Global):
+            self.globals.update(node.names)
+
+    def _record_value(self, target: ast.expr | None, value: ast.expr | None) -> None:
+        if isinstance(target, ast.Name) and value is not None:
+            self.assigned[target.id] = value
 
     def is_lasting(self, held: ast.expr) -> bool:
         """Whether an object outlives the call: a global one, or an attribute of `self`."""
@@ -83,18 +85,21 @@ class Scope:
         opened = self.assigned.get(origin)
         if opened is not None and re.match(r"(?:shelve|dbm)\.", ast.unparse(opened)):
             return True
-        local = origin in self.parameters or (
-            origin in self.assigned and origin not in self.globals
-        )
-        value = self.module.top.get(origin)
-        if not local and origin in self.enclosing_parameters:
-            return True  # what the function around it was given, as in register(mcp, store)
-        if local or value is None or origin in self.module.imports:
+        if self._is_local(origin):
             return False
-        plain = isinstance(
-            value, ast.Dict | ast.List | ast.Set | ast.DictComp | ast.Call
-        )
-        return plain and not origin.startswith("__")
+        if origin in self.enclosing_parameters:
+            return True  # what the function around it was given, as in register(mcp, store)
+        return self._is_global_container(origin)
+
+    def _is_global_container(self, name: str) -> bool:
+        if name in self.module.imports or name.startswith("__"):
+            return False
+        return isinstance(self.module.top.get(name), CONTAINERS)
+
+    def _is_local(self, name: str) -> bool:
+        if name in self.parameters:
+            return True
+        return name in self.assigned and name not in self.globals
 
     def is_mapped(self, held: ast.expr) -> bool:
         """Whether a local name holds what a session of a database gave out, which keeps what is set of it."""

@@ -33,6 +33,8 @@ COUNTED = re.compile(
     r"(?is)\b(?:set|update)\b.*?\b(\w+)\W?\s*=\s*(?:not\s+\W?\1\b|(?:\w+\()*\W?(?:\w+\W{1,2})?\1\b[^=]{0,12}?(?:[-+*/]|\|\|))"
 )
 COUNTERS = re.compile("h?(?:incr|decr)(?:by|byfloat|ement)?|zincrby")
+EXISTING = re.compile(r"(?i)exist|already|taken|duplicate")
+LOADS = re.compile(r"(?i)load|read")
 OPERATORS = {"$inc", "$mul", "$push", "$bit"}
 
 
@@ -49,14 +51,11 @@ class Stores:
         self.stepped: set[str] = set()
         self._leaves: dict[ast.AST, set[str]] = {}
         for node in self.nodes:
-            if (
-                isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr)
-                and node.value
-            ):
-                for target in (
-                    node.targets if isinstance(node, ast.Assign) else [node.target]
-                ):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
                     self._record_value(target, node.value)
+            elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
+                self._record_value(node.target, node.value)
             elif isinstance(node, ast.For | ast.AsyncFor):
                 self._record_value(node.target, node.iter)
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
@@ -65,8 +64,8 @@ class Stores:
                 self.stepped.add(held.id)
         self.guards = set(self._list_guards())
 
-    def _record_value(self, target: ast.expr, value: ast.expr) -> None:
-        if isinstance(target, ast.Name):
+    def _record_value(self, target: ast.expr, value: ast.expr | None) -> None:
+        if isinstance(target, ast.Name) and value is not None:
             self.values.setdefault(target.id, []).append(value)
 
     def _list_guards(self) -> Iterator[tuple[str, str]]:
@@ -74,32 +73,11 @@ class Stores:
         for node in self.nodes:
             if not isinstance(node, ast.If):
                 continue
-            tests = (
-                node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
-            )
-            if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And):
-                continue  # `and not overwrite`
-            for test in tests:
-                within = isinstance(test, ast.Compare) and test.ops[0]
-                outside = type(within).__name__.startswith("Not")
-                refused = node.orelse if outside else node.body
-                if not _ends_in_refusal(refused):
-                    continue
-                if isinstance(test, ast.Compare) and (
-                    outside or isinstance(within, ast.In)
-                ):
-                    yield ast.unparse(test.comparators[0]), ast.unparse(test.left)
-                called = test.left if isinstance(test, ast.Compare) else test
-                if isinstance(test, ast.Compare) and not isinstance(within, ast.IsNot):
-                    continue
-                if isinstance(called, ast.Call) and isinstance(
-                    called.func, ast.Attribute
-                ):
-                    held = ast.unparse(called.func.value)
-                    if called.func.attr == "get" and called.args:
-                        yield held, ast.unparse(called.args[0])
-                    elif called.func.attr in ("exists", "is_file"):
-                        yield (ast.unparse(called.args[0]) if called.args else held), ""
+            for test in _list_conditions(node.test):
+                is_inverted = _is_inverted(test)
+                refused = node.orelse if is_inverted else node.body
+                if _ends_in_refusal(refused):
+                    yield from _list_guarded_places(test)
 
     def classify_key(self, target: ast.Subscript) -> str:
         """Classify how a value is stored under a key: guarded, fresh, or set."""
@@ -117,37 +95,45 @@ class Stores:
         level = [expression]
         for _ in range(1 + NAMES_DEEP):
             names: dict[str, None] = {}
-            for node in (inner for part in level for inner in ast.walk(part)):
-                if node in visited:
-                    continue
-                visited.add(node)
-                yield node
-                if isinstance(node, ast.Name):
-                    names[node.id] = None
-            level = [value for name in names for value in self.values.get(name, ())]
+            for part in level:
+                for node in ast.walk(part):
+                    if node in visited:
+                        continue
+                    visited.add(node)
+                    yield node
+                    if isinstance(node, ast.Name):
+                        names[node.id] = None
+            level = []
+            for name in names:
+                level.extend(self.values.get(name, ()))
 
     def _list_computed_parts(self, expression: ast.AST) -> Iterator[ast.AST]:
         """What goes into arithmetic of an expression, texts put together among it."""
         visited: set[ast.AST] = set()
         for node in self._list_parts(expression):
-            step = isinstance(node, ast.Name) and node.id in self.stepped
-            step = step or (
-                isinstance(node, ast.BinOp) and not isinstance(node.op, SETTLES)
-            )
-            step = step or (
-                isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-            )
-            step = step or isinstance(node, ast.JoinedStr | ast.Starred)
-            for inner in self._list_parts(node) if step and node not in visited else ():
+            if node in visited or not self._is_step(node):
+                continue
+            for inner in self._list_parts(node):
                 if inner not in visited:
                     visited.add(inner)
                     yield inner
 
+    def _is_step(self, node: ast.AST) -> bool:
+        """Whether an expression computes a value that depends on its parts."""
+        if isinstance(node, ast.Name):
+            return node.id in self.stepped
+        if isinstance(node, ast.BinOp):
+            return not isinstance(node.op, SETTLES)
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, ast.Not)
+        return isinstance(node, ast.JoinedStr | ast.Starred)
+
     def _is_computed_from_itself(self, leaf: str, value: ast.AST) -> bool:
         if value not in self._leaves:
-            self._leaves[value] = {
-                _last_key(node) for node in self._list_computed_parts(value)
-            }
+            leaves: set[str] = set()
+            for node in self._list_computed_parts(value):
+                leaves.add(_last_key(node))
+            self._leaves[value] = leaves
         return leaf in self._leaves[value]
 
     def is_durable(self, held: ast.AST, depth: int = 4) -> bool:
@@ -155,11 +141,7 @@ class Stores:
         name = root_name(held)
         if not name or not depth or is_temporary(ast.unparse(held)):
             return False
-        if (
-            name == "self"
-            and isinstance(held, ast.Attribute)
-            and held.attr.startswith("_")
-        ):
+        if name == "self" and _is_private(held):
             return False
         values = [v for v in self.values.get(name, ()) if root_name(v) != name]
         for value in values:
@@ -171,17 +153,10 @@ class Stores:
 
     def list_storage(self) -> Iterator[tuple[str, str]]:
         """List storage effects, each as a kind (again, guarded, fresh, sets) and in words."""
-        docs = ast.get_docstring(self.function, clean=False)
+        docstring = ast.get_docstring(self.function, clean=False)
         for node in self.nodes:
             if isinstance(node, ast.AugAssign):
-                counted = node.target
-                if isinstance(counted, ast.Name) or isinstance(node.op, SETTLES):
-                    continue
-                if self.is_durable(counted):
-                    yield (
-                        "again",
-                        f"it counts on from what {shorten_expression(counted)} was",
-                    )
+                yield from self._classify_counting(node)
             elif isinstance(node, ast.Assign):
                 for target in node.targets:
                     yield from self._classify_assignment(target, node.value)
@@ -189,36 +164,47 @@ class Stores:
                 yield "again", f"it says {node.value!r}"
             elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
                 text = read_text(self.module, node)
-                if text and text != docs and (match := COUNTED.search(text)):
+                if text and text != docstring and (match := COUNTED.search(text)):
                     yield "again", f"its SQL counts on from what {match[1]} was"
             elif isinstance(node, ast.Dict):
-                for key, value in zip(node.keys, node.values, strict=True):
-                    if isinstance(key, ast.Constant) and self._is_computed_from_itself(
-                        repr(key.value), value
-                    ):
-                        yield "again", f"it counts on from what {key.value!r} was"
+                yield from self._classify_entries(node)
             elif isinstance(node, ast.Call):
                 yield from self._classify_call(node)
+
+    def _classify_counting(self, node: ast.AugAssign) -> Iterator[tuple[str, str]]:
+        target = node.target
+        if isinstance(target, ast.Name) or isinstance(node.op, SETTLES):
+            return
+        if self.is_durable(target):
+            yield "again", f"it counts on from what {shorten_expression(target)} was"
+
+    def _classify_entries(self, table: ast.Dict) -> Iterator[tuple[str, str]]:
+        for key, value in zip(table.keys, table.values, strict=True):
+            if not isinstance(key, ast.Constant):
+                continue
+            if self._is_computed_from_itself(repr(key.value), value):
+                yield "again", f"it counts on from what {key.value!r} was"
 
     def _classify_assignment(
         self, target: ast.expr, value: ast.expr
     ) -> Iterator[tuple[str, str]]:
-        if not isinstance(target, ast.Subscript | ast.Attribute) or not self.is_durable(
-            target
-        ):
+        if not isinstance(target, ast.Subscript | ast.Attribute):
             return
+        if not self.is_durable(target):
+            return
+        place = shorten_expression(target)
         if self._is_computed_from_itself(_last_key(target), value):
-            yield "again", f"it counts on from what {shorten_expression(target)} was"
-        elif isinstance(target, ast.Subscript):
-            kind = self.classify_key(target)
-            how = {"guarded": "adds", "fresh": "adds"}.get(kind, "sets")
-            yield (
-                kind,
-                f"it {how} {shorten_expression(target)}"
-                + " where it was not" * (kind == "guarded"),
-            )
+            yield "again", f"it counts on from what {place} was"
+        elif isinstance(target, ast.Attribute):
+            yield "sets", f"it sets {place}"
         else:
-            yield "sets", f"it sets {shorten_expression(target)}"
+            kind = self.classify_key(target)
+            if kind == "guarded":
+                yield kind, f"it adds {place} where it was not"
+            elif kind == "fresh":
+                yield kind, f"it adds {place}"
+            else:
+                yield kind, f"it sets {place}"
 
     def _classify_call(self, call: ast.Call) -> Iterator[tuple[str, str]]:
         for word in call.keywords:
@@ -227,35 +213,81 @@ class Stores:
         if not isinstance(call.func, ast.Attribute):
             return
         held = call.func.value
-        text = ast.unparse(held)
-        if (text, "") in self.guards and call.func.attr.startswith(
-            ("write", "open", "touch")
-        ):
+        name = call.func.attr
+        is_guarded = (ast.unparse(held), "") in self.guards
+        if is_guarded and name.startswith(("write", "open", "touch")):
             yield "guarded", f"it writes {shorten_expression(held)} where it was not"
-        if COUNTERS.fullmatch(call.func.attr):
+        if COUNTERS.fullmatch(name):
             yield "again", f"it calls {shorten_expression(call.func)}()"
-        parts: list[ast.AST] = []
+        if self._depends_on_earlier_value(call, held):
+            yield "again", f"it counts on from what {shorten_expression(held)} held"
+        elif self._extends_loaded_list(call, held):
+            yield "again", f"it adds to {shorten_expression(held)}"
+
+    def _depends_on_earlier_value(self, call: ast.Call, held: ast.expr) -> bool:
+        """Whether an argument is computed from what is read of the same object."""
+        text = ast.unparse(held)
         for argument in call.args:
-            parts.extend(self._list_computed_parts(argument))
-        for node in parts:
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr.startswith(("get", "read", "load", "fetch"))
-                and ast.unparse(node.func.value) == text
-            ):
-                yield "again", f"it counts on from what {shorten_expression(held)} held"
-                return
-        if (
-            _find_extended_list(call)
-            and root_name(held) in self.values
-            and self.is_durable(held)
-        ):
-            for part in self._list_parts(held):
-                is_call = isinstance(part, ast.Call)
-                if is_call and re.search(r"(?i)load|read", ast.unparse(part)):
-                    yield "again", f"it adds to {shorten_expression(held)}"
-                    return
+            for node in self._list_computed_parts(argument):
+                if _is_read(node, text):
+                    return True
+        return False
+
+    def _extends_loaded_list(self, call: ast.Call, held: ast.expr) -> bool:
+        if not _find_extended_list(call) or root_name(held) not in self.values:
+            return False
+        if not self.is_durable(held):
+            return False
+        for part in self._list_parts(held):
+            if isinstance(part, ast.Call) and LOADS.search(ast.unparse(part)):
+                return True
+        return False
+
+
+def _is_read(node: ast.AST, owner: str) -> bool:
+    """Whether a node calls a method of an object that reads: `store.get(key)`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if not node.func.attr.startswith(("get", "read", "load", "fetch")):
+        return False
+    return ast.unparse(node.func.value) == owner
+
+
+def _list_conditions(test: ast.expr) -> list[ast.expr]:
+    """The conditions any of which enters a branch; none for `and not overwrite`."""
+    if not isinstance(test, ast.BoolOp):
+        return [test]
+    return [] if isinstance(test.op, ast.And) else test.values
+
+
+def _is_inverted(test: ast.expr) -> bool:
+    """Whether a condition is `not in` or `!=`, whose other branch handles existing data."""
+    if not isinstance(test, ast.Compare):
+        return False
+    return isinstance(test.ops[0], ast.NotEq | ast.NotIn)
+
+
+def _list_guarded_places(test: ast.expr) -> Iterator[tuple[str, str]]:
+    """What a condition asks for: a collection and a key, or a file and an empty key."""
+    called = test
+    if isinstance(test, ast.Compare):
+        operator = test.ops[0]
+        if isinstance(operator, ast.In | ast.NotIn | ast.NotEq):
+            yield ast.unparse(test.comparators[0]), ast.unparse(test.left)
+        if not isinstance(operator, ast.IsNot):
+            return
+        called = test.left
+    if not isinstance(called, ast.Call) or not isinstance(called.func, ast.Attribute):
+        return
+    place = ast.unparse(called.func.value)
+    if called.func.attr == "get" and called.args:
+        yield place, ast.unparse(called.args[0])
+    elif called.func.attr in ("exists", "is_file"):
+        yield (ast.unparse(called.args[0]) if called.args else place), ""
+
+
+def _is_private(expression: ast.AST) -> bool:
+    return isinstance(expression, ast.Attribute) and expression.attr.startswith("_")
 
 
 def _find_extended_list(node: ast.AST) -> ast.expr | None:
@@ -272,11 +304,11 @@ def _last_key(node: ast.AST) -> str:
     if isinstance(node, ast.Attribute):
         return repr(node.attr)
     if isinstance(node, ast.Call) and node.args:
-        name = (
-            node.func.attr
-            if isinstance(node.func, ast.Attribute)
-            else ast.unparse(node.func)
-        )
+        function = node.func
+        if isinstance(function, ast.Attribute):
+            name = function.attr
+        else:
+            name = ast.unparse(function)
         if name in ("get", "pop", "setdefault", "F"):
             return ast.unparse(node.args[0])
     return ""
@@ -295,6 +327,6 @@ def _ends_in_refusal(body: list[ast.stmt]) -> bool:
     last = body[-1] if body else None
     if isinstance(last, ast.Raise):
         return True
-    return isinstance(last, ast.Return) and bool(
-        re.search(r"(?i)exist|already|taken|duplicate", ast.unparse(last))
-    )
+    if not isinstance(last, ast.Return):
+        return False
+    return EXISTING.search(ast.unparse(last)) is not None

@@ -17,11 +17,11 @@ def load_vocabulary() -> dict[str, Any]:
 @cache
 def load_calls(group: str) -> dict[str, str]:
     """What each name of a group does."""
-    return {
-        name: kind
-        for kind, names in load_vocabulary()[group].items()
-        for name in names.split()
-    }
+    kinds = {}
+    for kind, names in load_vocabulary()[group].items():
+        for name in names.split():
+            kinds[name] = kind
+    return kinds
 
 
 @cache

@@ -28,6 +28,8 @@ MADE_ELSEWHERE = {
     "create_proxy": "the tools of another server",
 }
 DECLARE = "say what each does with declare(name, behavior)"
+NOT_FUNCTIONS = (ast.Constant, ast.JoinedStr, ast.Starred)
+RESOLVABLE = (ast.Name, ast.Attribute, ast.Call)
 LOOP = "it is registered in a loop; call policy.tool(mcp, function, behavior=...) there"
 
 
@@ -39,66 +41,71 @@ class ToolDiscovery(RegistrationArguments):
         self.project = project
         self.receivers = Receivers(project)
         self.mounted, self.prefixes = find_mounts(project)
+        # Registrations of what a function around them gets, and those that a decorator has led to.
+        self._passed_on: list[SourceTool] = []
+        self._followed: set[ast.AST] = set()
 
     def find_tools(self) -> list[SourceTool]:
         """Every tool, in the order of the files."""
         rows: dict[tuple[str, int], SourceTool] = {}
-        for module in self.project.modules.values():
-            for node in module.nodes:
-                for registration in (
-                    *self._list_decorated_tools(module, node),
-                    *self._list_called_tools(module, node),
-                ):
-                    prefix = self.prefixes.get(registration.server, "")
-                    named = replace(
-                        registration,
-                        name=f"{prefix}{registration.name}",
-                        local=registration.name,
-                    )
-                    place = named.function or named.site
-                    rows.setdefault((named.name, id(place)), named)
+        for tool in self._list_registered_tools():
+            prefix = self.prefixes.get(tool.server, "")
+            named = replace(tool, name=f"{prefix}{tool.name}", local=tool.name)
+            site = named.function or named.site
+            rows.setdefault((named.name, id(site)), named)
+        for tool in self._passed_on:
+            if tool.site not in self._followed:
+                rows.setdefault((tool.name, id(tool.site)), tool)
         if any(tool.reason for tool in rows.values()):
             for tool in self._list_marked_tools():
                 rows.setdefault((tool.name, id(tool.function)), tool)
         for tool in LowLevelTools(self.project, self.receivers).find():
             rows.setdefault((tool.name, id(tool.site)), tool)
-        return sorted(
-            rows.values(), key=lambda row: (str(row.module.path), row.site.lineno)
-        )
+        return sorted(rows.values(), key=_sort_by_place)
+
+    def _list_registered_tools(self) -> Iterator[SourceTool]:
+        for module in self.project.modules.values():
+            for node in module.nodes:
+                yield from self._list_decorated_tools(module, node)
+                yield from self._list_called_tools(module, node)
 
     def _list_marked_tools(self) -> Iterator[SourceTool]:
         """The functions that a decorator of the project marks as tools, for a loop that registers them."""
         for module in self.project.modules.values():
             for node in module.nodes:
-                for decorator in (
-                    node.decorator_list if isinstance(node, FUNCTIONS) else ()
-                ):
-                    call = decorator if isinstance(decorator, ast.Call) else None
-                    target = call.func if call else decorator
-                    place = self.project.resolve(module, target)
-                    if place is None or not isinstance(place.node, FUNCTIONS):
-                        continue
-                    name = place.node.name
-                    if "tool" not in name.split("_") or any(
-                        self._list_inner_registrations(module, target)
-                    ):
-                        continue
-                    registration = (
-                        self.parse_registration(module, call)
-                        if call
-                        else SourceTool("", module, decorator)
-                    )
-                    marked = node.name if isinstance(node, FUNCTIONS) else ""
-                    yield replace(
-                        registration,
-                        name=registration.name or marked,
-                        local=registration.name or marked,
-                        site=decorator,
-                        function=node if isinstance(node, FUNCTIONS) else None,
-                        home=module,
-                        own_decorator=name,
-                        marked=True,
-                    )
+                if not isinstance(node, FUNCTIONS):
+                    continue
+                for decorator in node.decorator_list:
+                    if tool := self._build_marked_tool(module, node, decorator):
+                        yield tool
+
+    def _build_marked_tool(
+        self, module: Module, function: Function, decorator: ast.expr
+    ) -> SourceTool | None:
+        call = decorator if isinstance(decorator, ast.Call) else None
+        target = call.func if call else decorator
+        place = self.project.resolve(module, target)
+        if place is None or not isinstance(place.node, FUNCTIONS):
+            return None
+        marker = place.node.name
+        if "tool" not in marker.split("_"):
+            return None
+        if any(self._list_inner_registrations(module, target)):
+            return None
+        registration = SourceTool("", module, decorator)
+        if call:
+            registration = self.parse_registration(module, call)
+        name = registration.name or function.name
+        return replace(
+            registration,
+            name=name,
+            local=name,
+            site=decorator,
+            function=function,
+            home=module,
+            own_decorator=marker,
+            marked=True,
+        )
 
     # decorators
 
@@ -110,25 +117,22 @@ class ToolDiscovery(RegistrationArguments):
         for decorator in node.decorator_list:
             call = decorator if isinstance(decorator, ast.Call) else None
             target = call.func if call else decorator
+            place = Place(module, node)
             if self._is_registration(module, target):
-                yield self._build_tool(module, decorator, call, Place(module, node))
-            for inner in (
-                self._list_inner_registrations(module, target)
-                if not self._is_registration(module, target)
-                else ()
-            ):
-                name = ast.unparse(target)
-                tool = self._build_tool(module, decorator, call, Place(module, node))
-                inner_registration = self.parse_registration(inner.module, inner.node)
-                has_name = call is not None and bool(list_keyword_values(call, "name"))
-                wire_name = self._format_inner_name(
-                    inner.node, tool.name if has_name else node.name
-                )
+                yield self._build_tool(module, decorator, call, place)
+                continue
+            for inner in self._list_inner_registrations(module, target):
+                self._followed.add(inner.node)
+                tool = self._build_tool(module, decorator, call, place)
+                registration = self.parse_registration(inner.module, inner.node)
+                name = node.name
+                if call is not None and list_keyword_values(call, "name"):
+                    name = tool.name
                 yield replace(
                     tool,
-                    name=wire_name,
-                    own_decorator=name,
-                    hints=tool.hints or inner_registration.hints,
+                    name=self._format_inner_name(inner.node, name),
+                    own_decorator=ast.unparse(target),
+                    hints=tool.hints or registration.hints,
                 )
 
     def _is_registration(self, module: Module, target: ast.expr) -> bool:
@@ -148,19 +152,17 @@ class ToolDiscovery(RegistrationArguments):
             class_name = self.project.dotted(place.module, place.node.func)
             package = class_name.split(".")[0]
             own_packages = {name.split(".")[0] for name in self.project.modules}
-            foreign = "." in class_name and package not in {
-                "fastmcp",
-                "mcp",
-                *own_packages,
-            }
-            return not foreign
-        return self.project.dotted(module, expression).split(".")[0] != "pydantic_ai"
+            if "." not in class_name or package in ("fastmcp", "mcp"):
+                return True
+            return package in own_packages
+        name = self.project.dotted(module, expression)
+        return name.split(".")[0] != "pydantic_ai"
 
     def _format_inner_name(self, call: ast.AST, name: str) -> str:
         """The name that a decorator of the project's own gives: the one that it got, or that with more around it."""
-        for value in (
-            list_keyword_values(call, "name") if isinstance(call, ast.Call) else ()
-        ):
+        if not isinstance(call, ast.Call):
+            return name
+        for value in list_keyword_values(call, "name"):
             if isinstance(value, ast.JoinedStr):
                 text = ""
                 for part in value.values:
@@ -176,13 +178,15 @@ class ToolDiscovery(RegistrationArguments):
         if place is None or not isinstance(place.node, FUNCTIONS):
             return
         for node in ast.walk(place.node):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                holds = (
-                    self._is_registration(place.module, node.func)
-                    or node.func.attr == "add_tool"
-                )
-                if holds and self._takes_parameter(place.module, node, place.node):
-                    yield Place(place.module, node)
+            if not isinstance(node, ast.Call):
+                continue
+            if not isinstance(node.func, ast.Attribute):
+                continue
+            registers = self._is_registration(place.module, node.func)
+            if not registers and node.func.attr != "add_tool":
+                continue
+            if self._takes_parameter(place.module, node, place.node):
+                yield Place(place.module, node)
 
     def _resolve_decorator(self, module: Module, target: ast.expr) -> Place | None:
         """The function of the project that a decorator is, or that has made it: `tool = make_gate(mcp)`."""
@@ -208,7 +212,9 @@ class ToolDiscovery(RegistrationArguments):
             if self._wraps_parameter(module, function):
                 names.add(function.name)
         outer = module.parents.get(call)
-        calls = [call, *([outer] if isinstance(outer, ast.Call) else [])]
+        calls = [call]
+        if isinstance(outer, ast.Call):
+            calls.append(outer)
         used: set[str] = set()
         for outer_call in calls:
             for argument in outer_call.args:
@@ -235,52 +241,46 @@ class ToolDiscovery(RegistrationArguments):
         if not isinstance(node, ast.Call):
             return
         function = node.func
-        if isinstance(function, ast.Call) and self._is_registration(
-            module, function.func
-        ):
-            yield from self._build_registered_tools(module, function, node.args[:1])
+        if isinstance(function, ast.Call):
+            if self._is_registration(module, function.func):
+                yield from self._build_registered_tools(module, function, node.args[:1])
         elif isinstance(function, ast.Attribute):
             owner = self.project.dotted(module, function.value)
-            if function.attr in MADE_ELSEWHERE and (
-                owner.endswith(SERVERS) or "proxy" in owner.lower()
-            ):
-                reason = (
-                    f"{MADE_ELSEWHERE[function.attr]} are known when it runs; {DECLARE}"
-                )
+            is_maker = owner.endswith(SERVERS) or "proxy" in owner.lower()
+            if function.attr in MADE_ELSEWHERE and is_maker:
+                origin = MADE_ELSEWHERE[function.attr]
+                reason = f"{origin} are known when it runs; {DECLARE}"
                 yield SourceTool("*", module, node, exact=False, reason=reason)
-            elif function.attr == "from_function" and owner.endswith("Tool"):
-                yield from self._build_registered_tools(
-                    module, node, node.args[:1] or list_keyword_values(node, "fn")
-                )
-            elif (
-                function.attr == "tool"
-                and node.args
-                and not isinstance(
-                    node.args[0], ast.Constant | ast.JoinedStr | ast.Starred
-                )
-                and self._is_registration(module, function)
-            ):
-                yield from self._build_registered_tools(module, node, node.args[:1])
-            elif function.attr == "add_tool":
-                functions = (
-                    node.args[:1]
-                    or list_keyword_values(node, "fn")
-                    or list_keyword_values(node, "tool")
-                )
-                is_call = isinstance(functions[0], ast.Call) if functions else True
-                if (
-                    functions
-                    and not is_call
-                    and not self._holds_tool(module, functions[0])
-                ):
-                    yield from self._build_registered_tools(module, node, functions)
+            else:
+                functions = self._list_registered_functions(module, node, function)
+                yield from self._build_registered_tools(module, node, functions)
+
+    def _list_registered_functions(
+        self, module: Module, call: ast.Call, method: ast.Attribute
+    ) -> Sequence[ast.expr]:
+        """The functions that a call of a method registers as tools; empty where it registers none."""
+        owner = self.project.dotted(module, method.value)
+        functions: Sequence[ast.expr] = call.args[:1]
+        if method.attr == "from_function" and owner.endswith("Tool"):
+            return functions or list_keyword_values(call, "fn")
+        if method.attr == "tool" and functions:
+            if isinstance(functions[0], NOT_FUNCTIONS):
+                return []
+            return functions if self._is_registration(module, method) else []
+        if method.attr != "add_tool":
+            return []
+        functions = functions or list_keyword_values(call, "fn")
+        functions = functions or list_keyword_values(call, "tool")
+        if not functions or isinstance(functions[0], ast.Call):
+            return []
+        return [] if self._holds_tool(module, functions[0]) else functions
 
     def _holds_tool(self, module: Module, expression: ast.expr) -> bool:
         """Whether a name holds a Tool that was made elsewhere, and so is found there."""
         for place in self._list_values(module, expression):
-            if isinstance(place.node, ast.Call) and isinstance(
-                place.node.func, ast.Attribute
-            ):
+            if not isinstance(place.node, ast.Call):
+                continue
+            if isinstance(place.node.func, ast.Attribute):
                 return place.node.func.attr == "from_function"
         return False
 
@@ -303,20 +303,24 @@ class ToolDiscovery(RegistrationArguments):
                     exact=False,
                     reason=self._explain_dynamic_function(module, expression),
                 )
+            elif not places and not self._is_method_of_server(module, expression):
+                tool = self._build_tool(module, call, call, None)
+                reason = self._explain_dynamic_function(module, expression)
+                self._passed_on.append(replace(tool, exact=False, reason=reason))
             for place in places:
                 if not self._wraps_parameter(place.module, place.node):
                     yield self._build_tool(module, call, call, place)
 
     def _explain_dynamic_function(self, module: Module, expression: ast.expr) -> str:
-        loops = any(
-            isinstance(node, ast.For | ast.comprehension)
-            for node in module.above(expression)
-        )
-        return (
-            LOOP
-            if loops
-            else f"its function is made while the server starts; {DECLARE}"
-        )
+        for node in module.above(expression):
+            if isinstance(node, ast.For | ast.comprehension):
+                return LOOP
+        return f"its function is made while the server starts; {DECLARE}"
+
+    def _is_method_of_server(self, module: Module, expression: ast.expr) -> bool:
+        """Whether an expression is in a method that stands in for a server's own, and hands on what it gets."""
+        functions = module.list_enclosing_functions(expression)
+        return any(function.name in ("tool", "add_tool") for function in functions)
 
     def _is_parameter(self, module: Module, expression: ast.expr) -> bool:
         """Whether a name is a parameter of the function around it: an own decorator, found where it is used."""
@@ -334,36 +338,39 @@ class ToolDiscovery(RegistrationArguments):
         place = self.project.resolve(module, expression)
         if place and isinstance(place.node, FUNCTIONS):
             yield from self.project.list_namesakes(place)
-            return
-        if isinstance(expression, ast.Attribute):
-            if function_place := self.project.method(expression.attr):
-                yield function_place
-            return
-        if not depth:
-            return
-        if isinstance(expression, ast.Call):
-            for argument in expression.args[:1]:
-                yield from self._resolve_functions(module, argument, depth - 1)
-            return
+        elif isinstance(expression, ast.Attribute):
+            if method := self.project.method(expression.attr):
+                yield method
+        elif depth and isinstance(expression, ast.Call):
+            yield from self._resolve_wrapped_function(module, expression, depth)
+        elif depth:
+            yield from self._resolve_assigned_functions(module, expression, depth)
+
+    def _resolve_wrapped_function(
+        self, module: Module, call: ast.Call, depth: int
+    ) -> Iterator[Place]:
+        """The function that a wrapper gets: its first argument, or the first name of a function after that."""
+        for position, argument in enumerate(call.args):
+            if position and not isinstance(argument, ast.Name):
+                continue
+            places = list(self._resolve_functions(module, argument, depth - 1))
+            if places:
+                yield from places
+                return
+
+    def _resolve_assigned_functions(
+        self, module: Module, expression: ast.expr, depth: int
+    ) -> Iterator[Place]:
+        """The functions that are assigned to a name, or are in the list that a loop runs over, each once."""
         node_ids: set[int] = set()
         for value in self._list_values(module, expression):
-            node = value.node
-            parts = (
-                node.elts
-                if isinstance(node, ast.List | ast.Tuple | ast.Set)
-                else [node]
-            )
-            for part in parts:
-                if (
-                    isinstance(part, ast.Name | ast.Attribute | ast.Call)
-                    and part is not expression
-                ):
-                    for function_place in self._resolve_functions(
-                        value.module, part, depth - 1
-                    ):
-                        if id(function_place.node) not in node_ids:
-                            node_ids.add(id(function_place.node))
-                            yield function_place
+            for part in _list_elements(value.node):
+                if part is expression or not isinstance(part, RESOLVABLE):
+                    continue
+                for place in self._resolve_functions(value.module, part, depth - 1):
+                    if id(place.node) not in node_ids:
+                        node_ids.add(id(place.node))
+                        yield place
 
     def _list_values(self, module: Module, expression: ast.expr) -> Iterator[Place]:
         """What is assigned to a name around it, or what a loop takes it from."""
@@ -396,20 +403,16 @@ class ToolDiscovery(RegistrationArguments):
             registration = self.parse_registration(
                 module, call, named_first=bool(framework)
             )
-        function = place.node if place and isinstance(place.node, FUNCTIONS) else None
         target = call.func if call else site
-        held = target.value if isinstance(target, ast.Attribute) else None
-        server = name_server(self.project, module, held) if held is not None else ""
+        server = ""
+        if isinstance(target, ast.Attribute):
+            server = name_server(self.project, module, target.value)
+        function: Function | None = None
+        if place and isinstance(place.node, FUNCTIONS):
+            function = place.node
         name = registration.name or (function.name if function else "*")
-        if (
-            function
-            and place
-            and not registration.name
-            and function.name in place.module.renamed
-        ):
-            registration = replace(
-                registration, exact=False
-            )  # its __name__ is set while the server starts
+        if not registration.name and _is_renamed(place):
+            registration = replace(registration, exact=False)
         return replace(
             registration,
             name=name,
@@ -419,6 +422,24 @@ class ToolDiscovery(RegistrationArguments):
             server=server,
             framework=framework,
         )
+
+
+def _sort_by_place(tool: SourceTool) -> tuple[str, int]:
+    return str(tool.module.path), tool.site.lineno
+
+
+def _list_elements(node: ast.AST) -> Sequence[ast.AST]:
+    """The elements of a list as it is written, otherwise the node itself."""
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return node.elts
+    return [node]
+
+
+def _is_renamed(place: Place | None) -> bool:
+    """Whether the `__name__` of a function is set while the server starts."""
+    if place is None or not isinstance(place.node, FUNCTIONS):
+        return False
+    return place.node.name in place.module.renamed
 
 
 def _find_name(expression: ast.expr) -> str:

@@ -11,6 +11,16 @@ from .registrations import RegistrationArguments, SourceTool
 
 NO_FUNCTION = "the low-level Server has no functions to declare; move to FastMCP"
 AT_RUN_TIME = "it is listed from data that is known when the server runs"
+HANDLER_NAMES = (
+    "{}",
+    "_{}",
+    "handle_{}",
+    "_handle_{}",
+    "{}_handler",
+    "{}_tool",
+    "tool_{}",
+    "do_{}",
+)
 SCHEMA_KEYWORDS = {"inputSchema": SDK_1, "input_schema": SDK_2}
 
 
@@ -48,18 +58,17 @@ class LowLevelTools(RegistrationArguments):
         if not name:
             yield replace(tool, name="*", exact=False, reason=AT_RUN_TIME)
             return
-        handler = self._find_handler(module, name)
-        yield replace(
+        tool = replace(
             tool,
             name=name,
             local=name,
             exact=True,
             schema=_parse_schema(keywords[schema]),
-            function=handler.node
-            if handler and isinstance(handler.node, FUNCTIONS)
-            else None,
-            home=handler.module if handler else None,
         )
+        handler = self._find_handler(module, name)
+        if handler and isinstance(handler.node, FUNCTIONS):
+            tool = replace(tool, function=handler.node, home=handler.module)
+        yield tool
 
     def resolve_constant(self, module: Module, expression: ast.expr) -> str:
         """A text that the source shows: a constant, a name for one, or a member of an enumeration."""
@@ -70,15 +79,9 @@ class LowLevelTools(RegistrationArguments):
         if isinstance(expression, ast.Attribute):
             owner = self.project.resolve(module, expression.value)
             if owner is not None and isinstance(owner.node, ast.ClassDef):
-                for node in owner.node.body:
-                    if not isinstance(node, ast.Assign):
-                        continue
-                    for target in node.targets:
-                        if (
-                            isinstance(target, ast.Name)
-                            and target.id == expression.attr
-                        ):
-                            return self.resolve_constant(owner.module, node.value)
+                value = _find_member_value(owner.node, expression.attr)
+                if value is not None:
+                    return self.resolve_constant(owner.module, value)
         if isinstance(expression, ast.Name | ast.Attribute):
             text, is_whole = self.resolve_text(module, expression)
             return text if is_whole else ""
@@ -91,19 +94,12 @@ class LowLevelTools(RegistrationArguments):
             for node in candidate.nodes:
                 if branch := self._find_branch(candidate, node, name):
                     return self._build_branch_function(candidate, node, branch)
-                if isinstance(node, ast.Dict) and (
-                    entry := self._find_table_entry(candidate, node, name)
-                ):
-                    return entry
+                if isinstance(node, ast.Dict):
+                    entry = self._find_table_entry(candidate, node, name)
+                    if entry is not None:
+                        return entry
         plain = name.rpartition(".")[2].replace("-", "_")
-        names = {
-            plain,
-            f"_{plain}",
-            f"handle_{plain}",
-            f"_handle_{plain}",
-            f"{plain}_handler",
-        }
-        names |= {f"{plain}_tool", f"tool_{plain}", f"do_{plain}"}
+        names = {pattern.format(plain) for pattern in HANDLER_NAMES}
         for candidate in candidates:
             for node in candidate.nodes:
                 if isinstance(node, FUNCTIONS) and node.name in names:
@@ -115,20 +111,27 @@ class LowLevelTools(RegistrationArguments):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Compare):
             test = node.test
             if isinstance(test.ops[0], ast.Eq | ast.In):
-                sides = [test.left, *test.comparators]
-                for side in sides:
-                    for element in _list_elements(side):
-                        if self.resolve_constant(module, element) == name:
-                            return node.body
+                elements: list[ast.expr] = []
+                for side in (test.left, *test.comparators):
+                    elements.extend(_list_elements(side))
+                if self._has_constant(module, elements, name):
+                    return node.body
         if isinstance(node, ast.match_case):
             patterns = [node.pattern]
             if isinstance(node.pattern, ast.MatchOr):
                 patterns = node.pattern.patterns
+            elements = []
             for pattern in patterns:
-                value = pattern.value if isinstance(pattern, ast.MatchValue) else None
-                if value is not None and self.resolve_constant(module, value) == name:
-                    return node.body
+                if isinstance(pattern, ast.MatchValue):
+                    elements.append(pattern.value)
+            if self._has_constant(module, elements, name):
+                return node.body
         return []
+
+    def _has_constant(
+        self, module: Module, elements: list[ast.expr], name: str
+    ) -> bool:
+        return any(self.resolve_constant(module, part) == name for part in elements)
 
     def _find_table_entry(
         self, module: Module, table: ast.Dict, name: str
@@ -186,6 +189,17 @@ def _parse_schema(expression: ast.expr) -> dict[str, Any] | None:
                 if isinstance(property_key, ast.Constant):
                     properties[str(property_key.value)] = {}
             return {"type": "object", "properties": properties}
+    return None
+
+
+def _find_member_value(owner: ast.ClassDef, name: str) -> ast.expr | None:
+    """What the body of a class assigns to a name."""
+    for statement in owner.body:
+        if not isinstance(statement, ast.Assign):
+            continue
+        for target in statement.targets:
+            if isinstance(target, ast.Name) and target.id == name:
+                return statement.value
     return None
 
 

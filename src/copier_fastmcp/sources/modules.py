@@ -7,6 +7,7 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeGuard
 
 from ..errors import RefusedError
 
@@ -37,16 +38,14 @@ class Module:
     text: str
     tree: ast.Module
     imports: dict[str, str] = field(default_factory=dict)
-    stars: list[str] = field(
-        default_factory=list
-    )  # modules of which it imports everything
+    # modules of which it imports everything
+    stars: list[str] = field(default_factory=list)
     top: dict[str, ast.AST] = field(default_factory=dict)
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
 
     nodes: list[ast.AST] = field(default_factory=list)
-    renamed: set[str] = field(
-        default_factory=set
-    )  # functions whose __name__ is assigned
+    # functions whose __name__ is assigned
+    renamed: set[str] = field(default_factory=set)
     inner: dict[ast.AST, dict[str, Function]] = field(default_factory=dict)
 
     def list_inner_functions(self, function: ast.AST) -> dict[str, Function]:
@@ -103,79 +102,57 @@ class Project:
         """Parse every file below a folder; RefusedError: one is not Python."""
         self.root = root
         self.modules: dict[str, Module] = {}
-        for module in map(self._parse_module, _list_files(root)):
-            taken = module.name in self.modules  # server.py beside src/server.py
-            self.modules[str(module.path) if taken else module.name] = module
+        for path in _list_files(root):
+            module = self._parse_module(path)
+            name = module.name
+            if name in self.modules:  # server.py next to src/server.py
+                name = str(path)
+            self.modules[name] = module
         self.methods: dict[str, list[Place]] = {}
         for module in self.modules.values():
-            for node in module.nodes:
-                for inner in node.body if isinstance(node, ast.ClassDef) else ():
-                    if isinstance(inner, FUNCTIONS):
-                        self.methods.setdefault(inner.name, []).append(
-                            Place(module, inner)
-                        )
+            self._index_methods(module)
         self._ends: dict[str, list[Module]] = {}
         for name, module in self.modules.items():
-            parts = name.split(".")
-            for start in range(1, len(parts)):
-                self._ends.setdefault(".".join(parts[start:]), []).append(module)
+            self._index_ends(name, module)
+
+    def _index_methods(self, module: Module) -> None:
+        for node in module.nodes:
+            if not isinstance(node, ast.ClassDef):
+                continue
+            for statement in node.body:
+                if isinstance(statement, FUNCTIONS):
+                    places = self.methods.setdefault(statement.name, [])
+                    places.append(Place(module, statement))
+
+    def _index_ends(self, name: str, module: Module) -> None:
+        parts = name.split(".")
+        for start in range(1, len(parts)):
+            end = ".".join(parts[start:])
+            self._ends.setdefault(end, []).append(module)
 
     def _parse_module(self, path: Path) -> Module:
         relative = path.relative_to(self.root)
         parts = list(relative.with_suffix("").parts)
-        parts = parts[1:] if parts[0] == "src" and len(parts) > 1 else parts
-        parts = parts[:-1] if parts[-1] == "__init__" else parts
-        try:
-            text = decode_source(path.read_bytes())
-            tree = ast.parse(text)
-        except (
-            SyntaxError,
-            ValueError,
-            LookupError,
-            RecursionError,
-            MemoryError,
-        ) as error:
-            line = f":{error.lineno}" if isinstance(error, SyntaxError) else ""
-            reason = (
-                error.msg
-                if isinstance(error, SyntaxError)
-                else str(error) or "it is nested too deeply"
-            )
-            raise RefusedError(
-                f"{relative.as_posix()}{line}: not read as Python: {reason}; mend it, or {NEWER}"
-            ) from error
+        if parts[0] == "src" and len(parts) > 1:
+            parts = parts[1:]
+        is_package = parts[-1] == "__init__"
+        package = parts[:-1]
+        if is_package:
+            parts = package
+        text, tree = _parse_text(path, relative)
         module = Module(path, ".".join(parts), text, tree)
-        package = parts if path.name == "__init__.py" else parts[:-1]
         module.nodes = list(ast.walk(tree))
         for node in module.nodes:
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                module.renamed |= (
-                    {ast.unparse(node.value)} if node.attr == "__name__" else set()
-                )
             for child in ast.iter_child_nodes(node):
                 module.parents[child] = node
-            if isinstance(node, ast.Import):
-                for name in node.names:
-                    local = name.asname or name.name.split(".")[0]
-                    module.imports[local] = name.name if name.asname else local
+            if _assigns_name(node):
+                module.renamed.add(ast.unparse(node.value))
+            elif isinstance(node, ast.Import):
+                _record_import(module, node)
             elif isinstance(node, ast.ImportFrom):
-                base = package[: len(package) - node.level + 1] if node.level else []
-                start = ".".join([*base, *filter(None, [node.module])])
-                for name in node.names:
-                    module.imports[name.asname or name.name] = (
-                        f"{start}.{name.name}".strip(".")
-                    )
-                    module.stars += [start] * (name.name == "*")
-        for node in _list_statements(tree.body):
-            if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-                module.top[node.name] = node
-            elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
-                targets = (
-                    node.targets if isinstance(node, ast.Assign) else [node.target]
-                )
-                for target in targets:
-                    if isinstance(target, ast.Name):
-                        module.top[target.id] = node.value
+                _record_import_from(module, node, package)
+        for statement in _list_statements(tree.body):
+            _record_definitions(module, statement)
         return module
 
     def module(self, name: str) -> Module | None:
@@ -219,36 +196,41 @@ class Project:
             expression = expression.value
         if not isinstance(expression, ast.Name):
             return ""
-        return ".".join(
-            [module.imports.get(expression.id, expression.id), *reversed(parts)]
-        )
+        parts.append(module.imports.get(expression.id, expression.id))
+        parts.reverse()
+        return ".".join(parts)
 
     def resolve(self, module: Module, expression: ast.AST) -> Place | None:
         """What an expression stands for: a name of this scope or of another file, or a method of `self`."""
         if isinstance(expression, ast.Name):
             for around in module.above(expression):
-                if inner := module.list_inner_functions(around).get(expression.id):
-                    return Place(module, inner)
+                functions = module.list_inner_functions(around)
+                if function := functions.get(expression.id):
+                    return Place(module, function)
             if expression.id in module.top or expression.id not in module.imports:
                 return self._resolve_parts(module, [expression.id], 5)
-        if isinstance(expression, ast.Attribute) and isinstance(
-            expression.value, ast.Name
-        ):
-            if expression.value.id in ("self", "cls"):
-                owner = module.find_enclosing_class(expression)
-                for place in self.methods.get(expression.attr, ()):
-                    if place.module.parents.get(place.node) is owner:
-                        return place
-                return self.method(expression.attr)
-            local = module.top.get(expression.value.id)
-            if isinstance(local, ast.ClassDef):
-                return self._resolve_parts(
-                    module, [expression.value.id, expression.attr], 1
-                )
+        if isinstance(expression, ast.Attribute):
+            owner = expression.value
+            if isinstance(owner, ast.Name) and owner.id in ("self", "cls"):
+                return self._resolve_self(module, expression)
+            if isinstance(owner, ast.Name):
+                local = module.top.get(owner.id)
+                if isinstance(local, ast.ClassDef):
+                    parts = [owner.id, expression.attr]
+                    return self._resolve_parts(module, parts, 1)
         name = self.dotted(module, expression)
-        return (
-            self.find(name) if name and name.split(".")[0] not in module.top else None
-        )
+        first = name.split(".")[0]
+        if not name or first in module.top:
+            return None
+        return self.find(name)
+
+    def _resolve_self(self, module: Module, attribute: ast.Attribute) -> Place | None:
+        """The method that `self` names: of its own class, otherwise the only one of that name."""
+        owner = module.find_enclosing_class(attribute)
+        for place in self.methods.get(attribute.attr, ()):
+            if place.module.parents.get(place.node) is owner:
+                return place
+        return self.method(attribute.attr)
 
     def list_namesakes(self, place: Place) -> list[Place]:
         """A function with those of its name beside it, as in the branches of an `if`: any may be the one."""
@@ -269,6 +251,80 @@ class Project:
         """The one method of a name that the project defines; None where there are several."""
         places = self.methods.get(name, [])
         return places[0] if len(places) == 1 else None
+
+
+def _parse_text(path: Path, relative: Path) -> tuple[str, ast.Module]:
+    """Read and parse a file.
+
+    Raises:
+        RefusedError: The file is not Python.
+    """
+    try:
+        text = decode_source(path.read_bytes())
+        return text, ast.parse(text)
+    except SyntaxError as error:
+        place = f"{relative.as_posix()}:{error.lineno}"
+        message = _format_parse_error(place, error.msg)
+        raise RefusedError(message) from error
+    except (ValueError, LookupError, RecursionError, MemoryError) as error:
+        reason = str(error) or "it is nested too deeply"
+        message = _format_parse_error(relative.as_posix(), reason)
+        raise RefusedError(message) from error
+
+
+def _format_parse_error(place: str, reason: str) -> str:
+    return f"{place}: not read as Python: {reason}; mend it, or {NEWER}"
+
+
+def _assigns_name(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    """Whether a node is the `function.__name__` of an assignment to it."""
+    if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+        return False
+    return node.attr == "__name__"
+
+
+def _record_import(module: Module, node: ast.Import) -> None:
+    for name in node.names:
+        if name.asname:
+            module.imports[name.asname] = name.name
+        else:
+            package = name.name.split(".")[0]
+            module.imports[package] = package
+
+
+def _record_import_from(
+    module: Module, node: ast.ImportFrom, package: list[str]
+) -> None:
+    base: list[str] = []
+    if node.level:
+        base = package[: len(package) - node.level + 1]
+    if node.module:
+        base = [*base, node.module]
+    start = ".".join(base)
+    for name in node.names:
+        local = name.asname or name.name
+        module.imports[local] = f"{start}.{name.name}".strip(".")
+        if name.name == "*":
+            module.stars.append(start)
+
+
+def _record_definitions(module: Module, node: ast.stmt) -> None:
+    """Record the function, the class or the values that a statement binds to names."""
+    targets: list[ast.expr] = []
+    value: ast.expr | None = None
+    if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+        module.top[node.name] = node
+    elif isinstance(node, ast.Assign):
+        targets = node.targets
+        value = node.value
+    elif isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+        value = node.value
+    if value is None:
+        return
+    for target in targets:
+        if isinstance(target, ast.Name):
+            module.top[target.id] = value
 
 
 def _find_scope(module: Module, node: ast.AST) -> ast.AST | None:
@@ -308,7 +364,10 @@ def list_names(root: ast.AST) -> set[str]:
 
 def list_passed_values(call: ast.Call) -> list[ast.expr]:
     """The arguments of a call, those by position first."""
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
+    values = list(call.args)
+    for keyword in call.keywords:
+        values.append(keyword.value)
+    return values
 
 
 def index_keywords(call: ast.Call) -> dict[str, ast.expr]:
@@ -334,17 +393,21 @@ def list_parameter_names(function: Function) -> set[str]:
 def list_parameters(function: Function) -> list[ast.arg]:
     """Every parameter of a function, but for those that take any number."""
     arguments = function.args
-    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    by_position = arguments.posonlyargs + arguments.args
+    return by_position + arguments.kwonlyargs
 
 
 def list_caller_parameters(
     function: Function | None,
 ) -> Iterator[tuple[str, ast.expr | None]]:
     """The parameters of a tool's function that a caller gives, each with its annotation."""
-    for parameter in list_parameters(function) if function else ():
-        text = ast.unparse(parameter.annotation) if parameter.annotation else ""
+    if function is None:
+        return
+    for parameter in list_parameters(function):
+        annotation = parameter.annotation
+        text = ast.unparse(annotation) if annotation else ""
         if parameter.arg not in INJECTED and "Context" not in text:
-            yield parameter.arg, parameter.annotation
+            yield parameter.arg, annotation
 
 
 def decode_source(held: bytes) -> str:
@@ -362,21 +425,32 @@ def detect_encoding(held: bytes) -> str:
 
 
 def _list_files(root: Path) -> Iterator[Path]:
-    written = set(_find_adopted_folders(root))
+    adopted = set(_find_adopted_folders(root))
     for path in sorted(root.rglob("*.py")):
-        parts = path.relative_to(root).parts[:-1]
-        if any(part in NEVER or part.startswith(".") for part in parts) or BESIDE & {
-            *parts[:1]
-        }:
+        folders = path.relative_to(root).parts[:-1]
+        if _is_ignored(folders) or not path.is_file():
             continue
-        if any(path.is_relative_to(folder) for folder in written):
-            continue
-        if not path.is_file() or path.name == "conftest.py":
+        if any(path.is_relative_to(folder) for folder in adopted):
             continue
         if path.is_symlink() and path.resolve().is_relative_to(root):
-            continue  # it is read where it lies
-        if not (path.name.startswith("test_") and PROOFS.search(path.read_bytes())):
+            continue  # its target is read
+        if not _is_test(path):
             yield path
+
+
+def _is_ignored(folders: tuple[str, ...]) -> bool:
+    """Whether the folders of a file, from the root on, hold no code of the server."""
+    if folders and folders[0] in BESIDE:
+        return True
+    return any(name in NEVER or name.startswith(".") for name in folders)
+
+
+def _is_test(path: Path) -> bool:
+    if path.name == "conftest.py":
+        return True
+    if not path.name.startswith("test_"):
+        return False
+    return PROOFS.search(path.read_bytes()) is not None
 
 
 def _find_adopted_folders(root: Path) -> Iterator[Path]:
@@ -385,15 +459,16 @@ def _find_adopted_folders(root: Path) -> Iterator[Path]:
         if POLICY_MARK in profile.read_bytes():
             yield profile.parent
     for marker in root.rglob(ENGINE_MARKS[0]):
-        if all((marker.parent / name).is_file() for name in ENGINE_MARKS):
-            yield marker.parent
+        folder = marker.parent
+        if all((folder / name).is_file() for name in ENGINE_MARKS):
+            yield folder
 
 
 def _list_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a file, also those under `if` and `try`."""
     for node in body:
         yield node
-        for inner in ("body", "orelse", "finalbody", "handlers"):
-            held = getattr(node, inner, [])
-            if isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
-                yield from _list_statements(held)
+        if not isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
+            continue
+        for block in ("body", "orelse", "finalbody", "handlers"):
+            yield from _list_statements(getattr(node, block, []))

@@ -69,17 +69,14 @@ class Receivers:
         if not isinstance(target, ast.Attribute):
             return ""
         if target.attr == "from_function":
-            return TOOL_CLASSES.get(
-                self.resolve_external_name(module, target.value), ""
-            )
-        if self.replaced:
+            owner = self.resolve_external_name(module, target.value)
+            return TOOL_CLASSES.get(owner, "")
+        if self.replaced or target.attr not in ("tool", "add_tool"):
             return ""
         framework = self.find_framework(module, target.value)
-        if target.attr == "tool":
-            return framework
-        if target.attr == "add_tool" and framework in (SDK_1, SDK_2):
-            return framework
-        return ""
+        if target.attr == "add_tool" and framework == FASTMCP:
+            return ""  # FastMCP's own `add_tool` has no annotations
+        return framework
 
     def find_framework(
         self, module: Module, expression: ast.AST | None, depth: int = DEEPEST
@@ -123,27 +120,22 @@ class Receivers:
         """The framework of a class: one of FastMCP or of the SDK, or a subclass that keeps its `tool`."""
         if isinstance(expression, ast.Subscript):
             expression = expression.value
-        own_framework = SERVER_CLASSES.get(
-            self.resolve_external_name(module, expression), ""
-        )
+        class_name = self.resolve_external_name(module, expression)
+        own_framework = SERVER_CLASSES.get(class_name, "")
         if own_framework or not depth:
             return own_framework
         place = self.project.resolve(module, expression)
         if place is None or not isinstance(place.node, ast.ClassDef):
             return ""
         for method in place.node.body:
-            if not isinstance(method, FUNCTIONS) or method.name not in (
-                "tool",
-                "add_tool",
-            ):
+            if not isinstance(method, FUNCTIONS):
                 continue
-            if not _forwards_options(method):
+            if method.name in ("tool", "add_tool") and not _forwards_options(method):
                 return ""
         for base in place.node.bases:
-            if base_framework := self.find_server_framework(
-                place.module, base, depth - 1
-            ):
-                return base_framework
+            framework = self.find_server_framework(place.module, base, depth - 1)
+            if framework:
+                return framework
         return ""
 
     def is_annotations(self, module: Module, call: ast.Call) -> bool:
@@ -162,23 +154,17 @@ class Receivers:
             return ""
         if place.node.returns is not None:
             return self._find_annotation_framework(place.module, place.node.returns)
-        returned = [
-            node.value
-            for node in ast.walk(place.node)
-            if isinstance(node, ast.Return) and node.value is not None
-        ]
-        return self._find_common_framework(
-            [(place.module, value) for value in returned], depth
-        )
+        returned: list[tuple[Module, ast.expr]] = []
+        for node in ast.walk(place.node):
+            if isinstance(node, ast.Return) and node.value is not None:
+                returned.append((place.module, node.value))
+        return self._find_common_framework(returned, depth)
 
     def _find_name_framework(self, module: Module, name: ast.Name, depth: int) -> str:
         for around in module.above(name):
             if not isinstance(around, FUNCTIONS):
                 continue
-            if _list_assigned_values(around, name.id):
-                values = [
-                    (module, value) for value in _list_assigned_values(around, name.id)
-                ]
+            if values := _list_assigned_places(module, around, name.id):
                 return self._find_common_framework(values, depth)
             for argument in list_parameters(around):
                 if argument.arg == name.id:
@@ -186,10 +172,8 @@ class Receivers:
                         module, around, argument, depth
                     )
         if name.id in module.top:
-            values = [
-                (module, value) for value in _list_assigned_values(module.tree, name.id)
-            ]
-            return self._find_common_framework(values, depth) if values else ""
+            values = _list_assigned_places(module, module.tree, name.id)
+            return self._find_common_framework(values, depth)
         if len(_import_targets(module, name.id)) != 1:
             return ""
         place = self.project.find(module.imports[name.id])
@@ -198,28 +182,19 @@ class Receivers:
     def _find_place_framework(self, place: Place | None, name: str, depth: int) -> str:
         if place is None or not isinstance(place.node, ast.expr):
             return ""
-        values = [
-            (place.module, value)
-            for value in _list_assigned_values(place.module.tree, name)
-        ]
-        return self._find_common_framework(
-            values or [(place.module, place.node)], depth
-        )
+        module = place.module
+        values = _list_assigned_places(module, module.tree, name)
+        return self._find_common_framework(values or [(module, place.node)], depth)
 
     def _find_attribute_framework(
         self, module: Module, attribute: ast.Attribute, depth: int
     ) -> str:
         held = attribute.value
         if isinstance(held, ast.Name) and held.id in ("self", "cls"):
-            owner = next(
-                (n for n in module.above(attribute) if isinstance(n, ast.ClassDef)),
-                None,
-            )
-            return (
-                self._find_member_framework(module, owner, attribute.attr, depth)
-                if owner
-                else ""
-            )
+            owner = module.find_enclosing_class(attribute)
+            if owner is None:
+                return ""
+            return self._find_member_framework(module, owner, attribute.attr, depth)
         place = self.project.resolve(module, attribute)
         if place is not None and isinstance(place.node, ast.expr):
             return self._find_place_framework(place, attribute.attr, depth)
@@ -242,10 +217,10 @@ class Receivers:
         for around in module.above(held):
             if not isinstance(around, FUNCTIONS):
                 continue
+            if _list_assigned_values(around, held.id):
+                continue
             for argument in list_parameters(around):
-                if argument.arg == held.id and not _list_assigned_values(
-                    around, held.id
-                ):
+                if argument.arg == held.id:
                     return self._find_parameter_class(module, around, argument, depth)
         place = self.project.resolve(module, held)
         if place is not None and isinstance(place.node, ast.Call):
@@ -260,20 +235,21 @@ class Receivers:
             return Place(module, owner) if isinstance(owner, ast.ClassDef) else None
         if argument.annotation is not None and not _is_any(argument.annotation):
             return self._resolve_annotation(module, argument.annotation)
-        values = self._list_passed_values(module, function, argument)
-        classes = [
-            self._find_project_class(where, value, depth - 1) for where, value in values
-        ]
-        nodes = {place.node for place in classes if place}
-        return classes[0] if len(nodes) == 1 and None not in classes else None
+        first: Place | None = None
+        for where, value in self._list_passed_values(module, function, argument):
+            place = self._find_project_class(where, value, depth - 1)
+            if place is None:
+                return None
+            first = first or place
+            if place.node is not first.node:
+                return None
+        return first
 
     def _resolve_annotation(self, module: Module, annotation: ast.expr) -> Place | None:
-        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-            try:
-                annotation = ast.parse(annotation.value, mode="eval").body
-            except SyntaxError:
-                return None
-        place = self.project.resolve(module, annotation)
+        parsed = _parse_annotation(annotation)
+        if parsed is None:
+            return None
+        place = self.project.resolve(module, parsed)
         return place if place and isinstance(place.node, ast.ClassDef) else None
 
     def _find_member_framework(
@@ -283,9 +259,8 @@ class Receivers:
         values: list[tuple[Module, ast.expr]] = []
         for node in ast.walk(owner):
             if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    if _is_member(target, name):
-                        values.append((module, node.value))
+                if any(_is_member(target, name) for target in node.targets):
+                    values.append((module, node.value))
             elif isinstance(node, ast.AnnAssign):
                 member = _is_member(node.target, name)
                 if member or (node in owner.body and _first_name(node.target) == name):
@@ -298,9 +273,8 @@ class Receivers:
         """The framework of a parameter: by its annotation, else what every call in the project gives it."""
         if argument.annotation is not None and not _is_any(argument.annotation):
             return self._find_annotation_framework(module, argument.annotation)
-        return self._find_common_framework(
-            self._list_passed_values(module, function, argument), depth
-        )
+        values = self._list_passed_values(module, function, argument)
+        return self._find_common_framework(values, depth)
 
     def _list_passed_values(
         self, module: Module, function: Function, argument: ast.arg
@@ -321,34 +295,20 @@ class Receivers:
 
     def _find_annotation_framework(self, module: Module, annotation: ast.expr) -> str:
         """The framework that an annotation names; `X | None`, `"X"` and `X[T]` count as X."""
-        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-            try:
-                annotation = ast.parse(annotation.value, mode="eval").body
-            except SyntaxError:
-                return ""
-        if isinstance(annotation, ast.Constant):
+        parsed = _parse_annotation(annotation)
+        if parsed is None or isinstance(parsed, ast.Constant):
             return ""
-        if isinstance(annotation, ast.BinOp):
-            sides = [
-                side
-                for side in (annotation.left, annotation.right)
-                if not _is_none(side)
-            ]
-            return (
-                self._find_annotation_framework(module, sides[0])
-                if len(sides) == 1
-                else ""
-            )
-        if isinstance(annotation, ast.Subscript):
-            if ast.unparse(annotation.value).rpartition(".")[2] in (
-                "Optional",
-                "Annotated",
-            ):
-                inner = annotation.slice
-                first = inner.elts[0] if isinstance(inner, ast.Tuple) else inner
+        if isinstance(parsed, ast.BinOp):
+            inner = _find_optional_type(parsed)
+            return self._find_annotation_framework(module, inner) if inner else ""
+        if isinstance(parsed, ast.Subscript):
+            if _last_name(parsed.value) in ("Optional", "Annotated"):
+                first = parsed.slice
+                if isinstance(first, ast.Tuple):
+                    first = first.elts[0]
                 return self._find_annotation_framework(module, first)
-            return self.find_server_framework(module, annotation.value)
-        return self.find_server_framework(module, annotation)
+            parsed = parsed.value
+        return self.find_server_framework(module, parsed)
 
     def _find_common_framework(
         self, values: list[tuple[Module, ast.expr]], depth: int
@@ -366,18 +326,38 @@ class Receivers:
                 if not isinstance(node, ast.Attribute) or node.attr != "tool":
                     continue
                 if isinstance(node.ctx, ast.Store):
-                    yield bool(
-                        self.find_framework(module, node.value)
-                        or self.find_server_framework(module, node.value)
-                    )
-                    continue
+                    yield self._is_server(module, node.value)
         for module, call in self._calls.get("setattr", ()):
-            named = call.args[1] if len(call.args) > 1 else None
-            if isinstance(named, ast.Constant) and named.value == "tool":
-                yield bool(
-                    self.find_framework(module, call.args[0])
-                    or self.find_server_framework(module, call.args[0])
-                )
+            if len(call.args) < 2:
+                continue
+            owner, name = call.args[:2]
+            if isinstance(name, ast.Constant) and name.value == "tool":
+                yield self._is_server(module, owner)
+
+    def _is_server(self, module: Module, expression: ast.expr) -> bool:
+        """Whether an expression is a server, or the class of one."""
+        if self.find_framework(module, expression):
+            return True
+        return bool(self.find_server_framework(module, expression))
+
+
+def _parse_annotation(annotation: ast.expr) -> ast.expr | None:
+    """An annotation as an expression, also where it is written as text; None where that text is no Python."""
+    if not isinstance(annotation, ast.Constant):
+        return annotation
+    if not isinstance(annotation.value, str):
+        return annotation
+    try:
+        return ast.parse(annotation.value, mode="eval").body
+    except SyntaxError:
+        return None
+
+
+def _find_optional_type(union: ast.BinOp) -> ast.expr | None:
+    """The X of `X | None`."""
+    if _is_none(union.right):
+        return union.left
+    return union.right if _is_none(union.left) else None
 
 
 def _is_none(expression: ast.expr) -> bool:
@@ -389,12 +369,10 @@ def _is_any(annotation: ast.expr) -> bool:
 
 
 def _is_member(target: ast.expr, name: str) -> bool:
-    return (
-        isinstance(target, ast.Attribute)
-        and target.attr == name
-        and isinstance(target.value, ast.Name)
-        and target.value.id == "self"
-    )
+    """Whether an expression is `self.name`."""
+    if not isinstance(target, ast.Attribute) or target.attr != name:
+        return False
+    return isinstance(target.value, ast.Name) and target.value.id == "self"
 
 
 def _forwards_options(method: Function) -> bool:
@@ -438,21 +416,16 @@ def _import_targets(module: Module, name: str) -> set[str]:
     if name not in module.imports:
         return targets
     for node in module.nodes:
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, ast.ImportFrom):
             for alias in node.names:
-                local = alias.asname or (
-                    alias.name
-                    if isinstance(node, ast.ImportFrom)
-                    else alias.name.split(".")[0]
-                )
-                if local == name:
-                    source = (
-                        f"{'.' * node.level}{node.module}"
-                        if isinstance(node, ast.ImportFrom)
-                        else ""
-                    )
-                    plain = alias.name if alias.asname else local
-                    targets.add(f"{source}:{alias.name}" if source else plain)
+                if (alias.asname or alias.name) == name:
+                    dots = "." * node.level
+                    targets.add(f"{dots}{node.module}:{alias.name}")
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                package = alias.name.split(".")[0]
+                if (alias.asname or package) == name:
+                    targets.add(alias.name if alias.asname else package)
     return targets
 
 
@@ -467,11 +440,14 @@ def _list_assigned_values(scope: ast.AST, name: str) -> list[ast.expr]:
         targets: list[ast.expr] = []
         value: ast.expr | None = None
         if isinstance(node, ast.Assign):
-            targets, value = node.targets, node.value
+            targets = node.targets
+            value = node.value
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
-            targets, value = [node.target], node.value
+            targets = [node.target]
+            value = node.value
         elif isinstance(node, ast.For | ast.AsyncFor):
-            targets, value = [node.target], ast.Tuple([], ast.Load())  # one of several
+            targets = [node.target]
+            value = ast.Tuple([], ast.Load())  # one of several values
         if value is not None:
             for target in targets:
                 if isinstance(target, ast.Name) and target.id == name:
@@ -494,17 +470,16 @@ def _find_argument(
     for keyword in call.keywords:
         if keyword.arg == name:
             return keyword.value
-    names = [
-        argument.arg for argument in (*function.args.posonlyargs, *function.args.args)
-    ]
+    parameters = function.args.posonlyargs + function.args.args
+    names = [parameter.arg for parameter in parameters]
     if skips_first and names and names[0] in ("self", "cls"):
         names = names[1:]
     if name not in names:
         return None
     place = names.index(name)
     arguments = call.args[: place + 1]
-    if len(arguments) <= place or any(
-        isinstance(value, ast.Starred) for value in arguments
-    ):
+    if len(arguments) <= place:
+        return None
+    if any(isinstance(value, ast.Starred) for value in arguments):
         return None
     return arguments[place]

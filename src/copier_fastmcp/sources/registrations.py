@@ -74,11 +74,9 @@ class SourceTool:
         """What models read."""
         if self.low_level:
             return self.description or ""
-        return (
-            self.description
-            or (self.function and ast.get_docstring(self.function))
-            or ""
-        )
+        if self.description or self.function is None:
+            return self.description or ""
+        return ast.get_docstring(self.function) or ""
 
 
 class RegistrationArguments:
@@ -109,14 +107,11 @@ class RegistrationArguments:
             value, exact = self.resolve_text(module, name)
             if value and _is_name(value):
                 tool = replace(tool, name=value, exact=exact)
-        title = (
-            self.resolve_text(module, named["title"])[0] if "title" in named else None
-        )
-        described = (
-            self.resolve_text(module, named["description"])[0]
-            if "description" in named
-            else None
-        )
+        title = description = None
+        if "title" in named:
+            title, _ = self.resolve_text(module, named["title"])
+        if "description" in named:
+            description, _ = self.resolve_text(module, named["description"])
         hints, inner = self.parse_hints(module, named.get("annotations"))
         tags = named.get("tags")
         words: list[str] = []
@@ -126,7 +121,7 @@ class RegistrationArguments:
         return replace(
             tool,
             title=" ".join((title or inner or "").split()) or None,
-            description=described,
+            description=description,
             tags=tuple(words),
             hints=hints,
             annotated=named.get("annotations"),
@@ -153,10 +148,9 @@ class RegistrationArguments:
                 inner = part.value if isinstance(part, ast.FormattedValue) else part
                 parts.append(self.resolve_text(module, inner))
         elif isinstance(value, ast.Call):
-            parts = [
-                ("", False),
-                *(self.resolve_text(module, part) for part in value.args),
-            ]
+            parts.append(("", False))
+            for argument in value.args:
+                parts.append(self.resolve_text(module, argument))
         text = "".join(text for text, _ in parts)
         return text, bool(parts) and all(is_whole for _, is_whole in parts)
 
@@ -164,30 +158,10 @@ class RegistrationArguments:
         self, module: Module, value: ast.expr | None, depth: int = 3
     ) -> tuple[dict[str, bool], str | None]:
         """The hints of an `annotations=`: a mapping, a ToolAnnotations, or a name for one of them."""
-        pairs: list[tuple[str, ast.expr]] = []
-        if isinstance(value, ast.Dict):
-            for key, item in zip(value.keys, value.values, strict=True):
-                if isinstance(key, ast.Constant):
-                    pairs.append((str(key.value), item))
-        elif isinstance(value, ast.Call):
-            pairs = list(index_keywords(value).items())
-        elif isinstance(value, ast.Name | ast.Attribute) and depth:
-            place = self.project.resolve(module, value)
-            if place and isinstance(place.node, ast.expr):
-                return self.parse_hints(place.module, place.node, depth - 1)
-        elif (
-            isinstance(value, ast.Subscript)
-            and isinstance(value.slice, ast.Constant)
-            and depth
-        ):
-            place = self.project.resolve(module, value.value)
-            if place and isinstance(place.node, ast.Dict):
-                for key, item in zip(place.node.keys, place.node.values, strict=True):
-                    if isinstance(key, ast.Constant) and key.value == value.slice.value:
-                        return self.parse_hints(place.module, item, depth - 1)
+        entry = self._resolve_entry(module, value, depth)
         hints: dict[str, bool] = {}
         title = None
-        for name, item in pairs:
+        for name, item in _list_entries(entry):
             plain = item.value if isinstance(item, ast.Constant) else None
             wire = SNAKE.get(name, name)
             if wire in HINTS and isinstance(plain, bool):
@@ -196,15 +170,42 @@ class RegistrationArguments:
                 title = plain
         return hints, title
 
+    def _resolve_entry(
+        self, module: Module, value: ast.expr | None, depth: int
+    ) -> ast.expr | None:
+        """Follow names, and entries of tables, to the expression that they stand for."""
+        if not depth:
+            return value
+        if isinstance(value, ast.Name | ast.Attribute):
+            place = self.project.resolve(module, value)
+            if place and isinstance(place.node, ast.expr):
+                return self._resolve_entry(place.module, place.node, depth - 1)
+        if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
+            place = self.project.resolve(module, value.value)
+            key = str(value.slice.value)
+            if place and isinstance(place.node, ast.Dict):
+                for name, item in _list_entries(place.node):
+                    if name == key:
+                        return self._resolve_entry(place.module, item, depth - 1)
+        return value
+
+
+def _list_entries(value: ast.AST | None) -> list[tuple[str, ast.expr]]:
+    """The entries of a mapping, or the keyword arguments of a call."""
+    if isinstance(value, ast.Call):
+        return list(index_keywords(value).items())
+    entries: list[tuple[str, ast.expr]] = []
+    if isinstance(value, ast.Dict):
+        for key, item in zip(value.keys, value.values, strict=True):
+            if isinstance(key, ast.Constant):
+                entries.append((str(key.value), item))
+    return entries
+
 
 def _is_name(text: str) -> bool:
-    return (
-        text.replace("_", "")
-        .replace("-", "")
-        .replace(".", "")
-        .replace("/", "")
-        .isalnum()
-    )
+    for separator in "_-./":
+        text = text.replace(separator, "")
+    return text.isalnum()
 
 
 def list_frameworks(project: Project) -> set[str]:
@@ -212,7 +213,7 @@ def list_frameworks(project: Project) -> set[str]:
     frameworks: set[str] = set()
     for module in project.modules.values():
         for target in module.imports.values():
-            for name, framework in FRAMEWORKS.items():
-                if target == name or target.startswith(f"{name}."):
+            for package, framework in FRAMEWORKS.items():
+                if target == package or target.startswith(f"{package}."):
                     frameworks.add(framework)
     return frameworks
