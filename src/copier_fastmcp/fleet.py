@@ -7,7 +7,8 @@ import re
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,13 +24,20 @@ from .updates.checkouts import (
     CLEAN,
     CURRENT,
     FAILED,
+    INTERRUPTED,
     Delivery,
     Release,
     Result,
     is_delivered,
     update_checkout,
 )
-from .updates.fleet_plan import make_plan, plan_as_json, plan_as_markdown, plan_as_text
+from .updates.fleet_plan import (
+    Plan,
+    make_plan,
+    plan_as_json,
+    plan_as_markdown,
+    plan_as_text,
+)
 from .updates.policy_changes import Consequences
 from .updates.reports import require_writable, wrap_line, write_report
 
@@ -79,7 +87,7 @@ def _save_state(path: Path, ref: str | None, results: Iterable[Result]) -> None:
         raise UnableError(f"--state: {error}") from error
 
 
-def list_projects(words: tuple[str, ...]) -> list[str]:
+def list_projects(words: Sequence[str]) -> list[str]:
     """Return the projects that are named, those in files among them.
 
     Raises:
@@ -98,8 +106,9 @@ def list_projects(words: tuple[str, ...]) -> list[str]:
         if text.lstrip().startswith("["):
             names += _list_repositories(word, text)
             continue
-        lines = [line.strip() for line in text.splitlines()]
-        names += [line for line in lines if line and line[0] != "#"]
+        for line in map(str.strip, text.splitlines()):
+            if line and not line.startswith("#"):
+                names.append(line)
     if not names:
         raise UnableError(
             "no project is named; name checkouts, or @FILE with one on each line"
@@ -212,20 +221,38 @@ def _plan(
         )
     except KeyboardInterrupt:
         code = STOPPED
-    listed = [results[name] for name in dict.fromkeys(names) if name in results]
+    listed = _list_planned(names, results)
+    if code:
+        count = len({*names})
+        remaining = count - len(listed)
+        print_message(f"stopped: {remaining} of {format_count(count, 'server')} remain")
     plan = make_plan(listed, accepted)
     for name in sorted({*accepted} - {rule.name for rule in plan.rules}):
         print_message(f"--accept {name}: the release changes no such rule")
-    if report and report.suffix == ".json":
-        text = json.dumps(plan_as_json(plan), indent=2, ensure_ascii=False) + "\n"
-        report.write_text(text, encoding="utf-8")
-    elif report:
-        report.write_text(plan_as_markdown(plan), encoding="utf-8", newline="\n")
+    if report:
+        _write_plan(report, plan)
     if json_output:
         print(json.dumps(plan_as_json(plan), indent=2, ensure_ascii=False))
     else:
         print(plan_as_text(plan))
     return code or (1 if plan.needs_a_decision() else 0)
+
+
+def _list_planned(names: list[str], results: dict[str, Result]) -> list[Result]:
+    """Return the results in the order of the names, without those that an interrupt stopped."""
+    listed = []
+    for name in dict.fromkeys(names):
+        if name in results and results[name].detail != [INTERRUPTED]:
+            listed.append(results[name])
+    return listed
+
+
+def _write_plan(path: Path, plan: Plan) -> None:
+    """Write a plan to a file, in JSON or Markdown by its name."""
+    text = plan_as_markdown(plan)
+    if path.suffix == ".json":
+        text = json.dumps(plan_as_json(plan), indent=2, ensure_ascii=False) + "\n"
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def plan_server(name: str, release: Release) -> Result:
@@ -282,6 +309,14 @@ def _commit_of(project: str) -> str:
         return ""
 
 
+def _resolve_projects(words: Sequence[str]) -> list[str]:
+    """Return addresses as they are, and checkouts as whole paths."""
+    names = []
+    for name in list_projects(words):
+        names.append(name if is_address(name) else _resolve(name))
+    return names
+
+
 def _print_table(results: list[Result]) -> None:
     width = max(len(result.project) for result in results)
     for result in results:
@@ -291,11 +326,9 @@ def _print_table(results: list[Result]) -> None:
         note = f"; {files} not as it has them: copier-fastmcp drift" if count else ""
         for line in wrap_line(f"{row}  {', '.join(result.detail)}{note}"):
             print(line)
-    counts = {
-        name: sum(r.outcome == name for r in results) for name in (CLEAN, CURRENT)
-    }
-    remaining = len(results) - sum(counts.values())
-    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    counts = Counter(result.outcome for result in results)
+    remaining = len(results) - counts[CLEAN] - counts[CURRENT]
+    outcomes = f"{counts[CLEAN]} {CLEAN}, {counts[CURRENT]} {CURRENT}"
     print(
         f"{format_count(len(results), 'project')}: {outcomes}, {remaining} to look at"
     )
@@ -379,9 +412,7 @@ def fleet(
     Raises:
         UnableError: What was asked for makes no sense, or a file cannot be used.
     """
-    names = [
-        name if is_address(name) else _resolve(name) for name in list_projects(projects)
-    ]
+    names = _resolve_projects(projects)
     if not plan:
         _require_checkouts(names)
     if state:

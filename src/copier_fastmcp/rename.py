@@ -187,6 +187,15 @@ def _rename_entries(
     return entries
 
 
+def _find_other_mentions(name: str, own_places: tuple[str, ...]) -> list[str]:
+    """Return where a project names a tool, outside the files that keep the name."""
+    mentions = []
+    for mention in find_mentions(name):
+        if not mention.startswith(own_places):
+            mentions.append(mention)
+    return mentions
+
+
 def rename(
     old: str,
     new: str,
@@ -249,9 +258,7 @@ def rename(
         tools = after if after != before else None
         changes = change_tools(worktree, answers, tools, trust=trust, edit=move)
         own_places = (f"{moved[path].as_posix()}:", f"{ANSWERS}:") if alias else ()
-        mentioned = [
-            place for place in find_mentions(old) if not place.startswith(own_places)
-        ]
+        mentioned = _find_other_mentions(old, own_places)
         stat = git(Path(), "diff", "--cached", "--stat", *PLAIN_DIFF)
         branch = branch or f"rename-{old}-{new}"
         place = deliver(worktree, branch, f"Rename the tool {old} to {new}", here=here)

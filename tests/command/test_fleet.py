@@ -46,8 +46,11 @@ BRANCH = "template-v2.0.0"
 def rows(text: str) -> list[list[str]]:
     """The columns of a table; a long row is wrapped."""
     lines = re.sub(r"\n  +", "  ", text).splitlines()
-    columns = [re.split(r"\s{2,}", line, maxsplit=3) for line in lines]
-    return [[re.sub(r"\s+", " ", cell) for cell in row] for row in columns]
+    table = []
+    for line in lines:
+        cells = re.split(r"\s{2,}", line, maxsplit=3)
+        table.append([" ".join(cell.split()) for cell in cells])
+    return table
 
 
 def test_each_outcome_and_going_on(three: list[Path], tmp_path: Path) -> None:

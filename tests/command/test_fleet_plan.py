@@ -2,17 +2,22 @@
 
 import copy
 import json
+import signal
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from calling import call, uv_settings
-from lifecycle import TEMPLATE, Edit, bytes_of, commit, released, start
+from lifecycle import ENGINE, TEMPLATE, Edit, bytes_of, commit, released, start
 from support import clone_template, git, pin
 
+import copier_fastmcp.fleet
+from copier_fastmcp.cli import main
 from copier_fastmcp.fleet import list_projects
 from copier_fastmcp.tables import load_tables
-from copier_fastmcp.updates.checkouts import Result
+from copier_fastmcp.updates.checkouts import Release, Result
 from copier_fastmcp.updates.fleet_plan import (
     make_plan,
     plan_as_json,
@@ -225,6 +230,65 @@ def test_fifty_servers_in_one_report(tmp_path: Path) -> None:
     assert len(data["rules"][0]["effects"][0]["tools"]) == 48
 
 
+def test_what_running_servers_show_beyond_an_accepted_rule(tmp_path: Path) -> None:
+    """With --live a rule's own relaxations are in the lock, too; an accepted rule covers them there."""
+    new, _, _ = CHANGES["a gate is lost"]
+    consequences = find_consequences(
+        server(tmp_path), ANSWERS, ANSWERS, load_tables(), new
+    ).as_json()
+    shown = ["delete_note: RELAXED: gate lost", "get_note: description a -> b"]
+    result = Result("/s", "relaxed", tools=shown, consequences=consequences)
+    accepted = ["profiles.explicit.confirm"]
+    assert not make_plan([result], accepted).needs_a_decision()
+    assert make_plan([result], []).needs_a_decision()
+    shown.append("set_note: RELAXED: gate lost")
+    assert make_plan([result], accepted).needs_a_decision()
+    assert "From running servers:\n  /s: delete_note: RELAXED" in plan_as_text(
+        make_plan([result], accepted)
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals of POSIX")
+def test_an_interrupted_plan_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [str(tmp_path / letter) for letter in "abcd"]
+    planned: list[str] = []
+
+    def plan_server(name: str, release: Release) -> Result:
+        """Interrupt the command at the second server, which ends at its next step."""
+        planned.append(name)
+        if len(planned) == 2:
+            command = threading.main_thread().ident
+            assert command
+            signal.pthread_kill(command, signal.SIGINT)
+            assert release.stop.wait(10)
+            return Result(name, "failed", ["stopped"])
+        return Result(name, "clean", ["v1 -> v2"], files={"README.md": "changed"})
+
+    monkeypatch.setattr(copier_fastmcp.fleet, "plan_server", plan_server)
+    monkeypatch.setattr(copier_fastmcp.fleet, "_commit_of", lambda project: "")
+    handlers = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        handlers[number] = signal.getsignal(number)
+    words = ["fleet", "--plan", "--ref", "v2", "--jobs", "1", *names]
+    words += ["--state", str(tmp_path / "state.json")]
+    try:
+        assert main(words) == 130
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    output = capsys.readouterr()
+    assert planned == names[:2]
+    assert "README.md: changed in 1 server" in output.out, "the first result is kept"
+    assert "Blocked" not in output.out
+    assert f"[1/4] {names[0]}: clean" in output.err
+    assert "stopped: 3 of 4 servers remain" in output.err
+    assert main(words) == 0
+    assert planned[2:] == names[1:], "the first one is not planned again"
+    assert "4 servers: 4 clean" in capsys.readouterr().out
+
+
 def test_a_listing_of_repositories(tmp_path: Path) -> None:
     listing = tmp_path / "repos.json"
     rows = [
@@ -353,3 +417,35 @@ def test_a_lost_gate_is_never_clean(template: Path, tmp_path: Path) -> None:
     done = call(tmp_path, "fleet", "--trust", "--ref", "v2.0.0", project)
     assert done.returncode == 1
     assert "relaxed" in done.stdout
+    git(project, "branch", "--quiet", "-D", "template-v2.0.0")
+    words = ["fleet", "--plan", "--live", "--trust", "--ref", "v2.0.0", project]
+    for name in ("profiles.explicit.confirm", "finer.read.get_note.open_world"):
+        words += ["--accept", name]
+    done = call(tmp_path, *words, COLUMNS="400", **uv_settings(project))
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = f"  {project}: delete_note: RELAXED: gate lost"
+    live = done.stdout.partition("From running servers:\n")[2]
+    assert live.startswith(shown), done.stdout
+
+
+@pytest.mark.nightly
+def test_an_edited_file_of_the_engine_blocks_a_server(
+    template: Path, tmp_path: Path
+) -> None:
+    """The guard refuses such an update, so a plan must not report what a merge would give."""
+    name = "src/notes_mcp/engine/errors.py"
+    project = start(template, tmp_path / "p", tools="get_note")
+    with (project / name).open("a") as file:
+        file.write("\n# mine\n")
+    commit(project)
+    new = released(
+        template,
+        tmp_path / "template",
+        "v3.0.0",
+        (ENGINE + "errors.py", "", "\n# upstream's\n"),
+    )
+    words = ["fleet", "--plan", "--trust", "--ref", "v3.0.0", "--template", new]
+    done = call(tmp_path, *words, project, COLUMNS="400")
+    assert done.returncode == 1, done.stdout
+    assert f"{name}: edited here, and the engine is replaced as a whole" in done.stdout
+    assert "1 server: 1 failed" in done.stdout

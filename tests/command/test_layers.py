@@ -32,15 +32,16 @@ def find_imports(module: Path, text: str) -> Iterator[str]:
     """The first part below copier_fastmcp of everything that a module imports, early or late."""
     package = ".".join(["copier_fastmcp", *module.parts[:-1]])
     for node in ast.walk(ast.parse(text)):
-        names = (
-            [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        )
+        prefix = ""
         if isinstance(node, ast.ImportFrom):
-            source = resolve_name(f"{'.' * node.level}{node.module or ''}", package)
-            names = [f"{source}.{alias.name}" for alias in node.names]
-        yield from (
-            name.split(".")[1] for name in names if name.startswith("copier_fastmcp.")
-        )
+            dots = "." * node.level
+            prefix = resolve_name(f"{dots}{node.module or ''}", package) + "."
+        elif not isinstance(node, ast.Import):
+            continue
+        for alias in node.names:
+            name = prefix + alias.name
+            if name.startswith("copier_fastmcp."):
+                yield name.split(".")[1]
 
 
 def find_forbidden(module: Path, text: str, packages: dict[str, set[str]]) -> set[str]:

@@ -82,9 +82,11 @@ def describe_relative_template(source: str, is_option: bool) -> str:
 
 def strip_copier_keys(answers: dict[str, Any]) -> dict[str, Any]:
     """The answers alone, without what Copier keeps beside them."""
-    return {
-        name: value for name, value in answers.items() if not str(name).startswith("_")
-    }
+    stripped = {}
+    for name, value in answers.items():
+        if not str(name).startswith("_"):
+            stripped[name] = value
+    return stripped
 
 
 def guess_domain(folder: Path | None) -> dict[str, str]:

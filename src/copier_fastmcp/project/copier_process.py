@@ -98,8 +98,9 @@ def _run_copier(
 def _parse_failure(output: str) -> Exception:
     """What a run of Copier that ended badly comes to: refused, or unable."""
     for prefix in (REFUSAL, LOST):
-        if lines := [line for line in output.splitlines() if line.startswith(prefix)]:
-            return RefusedError("; ".join(line.removeprefix(prefix) for line in lines))
+        lines = _list_marked_lines(output, prefix)
+        if lines:
+            return RefusedError("; ".join(lines))
     for words in REFUSED_ANSWERS:
         _, refused, sentence = output.rpartition(words)
         if refused:
@@ -111,6 +112,15 @@ def _parse_failure(output: str) -> Exception:
                 lines.append(reason if name in reasons else f"{name}: {reason}")
             return AnswersError(lines)
     return UnableError(_find_last_error(output))
+
+
+def _list_marked_lines(output: str, prefix: str) -> list[str]:
+    """The lines of an output that begin with a prefix, without it."""
+    lines = []
+    for line in output.splitlines():
+        if line.startswith(prefix):
+            lines.append(line.removeprefix(prefix))
+    return lines
 
 
 def _find_last_error(output: str) -> str:
@@ -192,8 +202,7 @@ def update(
     output = _run_copier(
         "update", *trust_option, *version, ".", data=data, folder=project, **environ
     )
-    lines = output.splitlines()
-    return [line.removeprefix(DIFFERS) for line in lines if line.startswith(DIFFERS)]
+    return _list_marked_lines(output, DIFFERS)
 
 
 @contextmanager

@@ -25,20 +25,20 @@ SHARED = re.compile(
 
 def list_files(folder: Path) -> set[str]:
     """Every file of a render, as paths in the project."""
-    return {
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    names = set()
+    for path in folder.rglob("*"):
+        if path.is_file():
+            names.add(path.relative_to(folder).as_posix())
+    return names
 
 
 def list_policy_files(fresh: Path) -> list[str]:
     """The policy files of a render, as paths in the project."""
-    return sorted(
-        name
-        for name in list_files(fresh)
-        if not (OWNERS.fullmatch(name) or SHARED.fullmatch(name))
-    )
+    names = []
+    for name in sorted(list_files(fresh)):
+        if not OWNERS.fullmatch(name) and not SHARED.fullmatch(name):
+            names.append(name)
+    return names
 
 
 def load_engine_digests(folder: Path) -> dict[str, str]:

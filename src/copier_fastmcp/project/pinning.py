@@ -23,10 +23,28 @@ def pin(project: Path, *, in_worktree: bool = False) -> None:
         in_worktree: Whether it is a temporary copy, which must not use the author's environment.
 
     Raises:
-        UnableError: The server does not start, or uv is not installed; nothing was written.
+        UnableError: The server does not start, or uv is not installed, or a link leads out of a temporary
+            copy; nothing was written.
     """
+    if in_worktree:
+        _refuse_links_to_outside(project)
     if reason := uv(project, "run", "--quiet", PIN.as_posix(), in_worktree=in_worktree):
         raise UnableError(f"{PIN.as_posix()}: {reason}; nothing was written")
+
+
+def _refuse_links_to_outside(project: Path) -> None:
+    """Refuse to pin where a link leads out of a temporary copy, for example into the author's checkout.
+
+    Raises:
+        UnableError: A file that pinning writes is elsewhere.
+    """
+    root = project.resolve()
+    for name in PINNED:
+        place = (project / name).resolve()
+        if not place.is_relative_to(root):
+            raise UnableError(
+                f"{name} is a link to {place}, outside of the server; replace it with a file"
+            )
 
 
 def project_environment(project: Path, *, in_worktree: bool = False) -> dict[str, str]:

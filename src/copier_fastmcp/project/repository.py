@@ -49,9 +49,9 @@ def isolated_environment() -> dict[str, str]:
     Returns:
         The environment of this process, with hooks and optional locks disabled.
     """
-    environment = {
-        name: value for name, value in os.environ.items() if name not in LOCATIONS
-    }
+    environment = dict(os.environ)
+    for name in LOCATIONS:
+        environment.pop(name, None)
     environment.update(VARIABLES)
     recorded_count = environment.get("GIT_CONFIG_COUNT", "0")
     count = int(recorded_count) if recorded_count.isdigit() else 0
@@ -94,9 +94,8 @@ def _run(folder: Path, *words: str) -> str:
         )
     except subprocess.CalledProcessError as error:
         lines = (error.stdout + error.stderr).strip().splitlines()
-        fatal = [
-            line for line in lines if line.startswith("fatal: ")
-        ]  # a hint may follow it
+        # a hint may follow it
+        fatal = [line for line in lines if line.startswith("fatal: ")]
         reason = one_line((fatal or lines or [error])[-1])
         if reason.startswith("fatal: not a git repository"):
             reason = NO_REPOSITORY

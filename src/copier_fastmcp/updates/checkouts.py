@@ -23,6 +23,7 @@ from ..project.guarded_writes import (
     require_clean,
     write_changes,
 )
+from ..project.ownership import find_edited_engine_files, load_engine_digests
 from ..project.pinning import PIN, PINNED, project_environment, renew_lock
 from ..project.repository import git, list_changes
 from .conflicts import conflicting_files, describe_conflicts
@@ -41,6 +42,7 @@ MOVED = (
     "The template is at "  # begins the subject of the commit that records a new address
 )
 PASSED = "passed"
+INTERRUPTED = "stopped"
 SECONDS = 600
 OWN = "own"
 OWN_CHECKS = {  # of a generated server, and of an adopted one
@@ -152,7 +154,7 @@ class Release:
             UnableError: The user has interrupted.
         """
         if self.stop.is_set():
-            raise UnableError("stopped")
+            raise UnableError(INTERRUPTED)
 
     def branch_for(self, version: str, prefix: str) -> str:
         """Return the name of the branch for a version.
@@ -424,11 +426,15 @@ def _run_copier(
     Returns:
         The files with a conflict, as paths in the repository.
     """
-    is_guarded = not (release.is_preview or is_same_version)
+    # The guard refuses edits of the engine, which a merge would hide.
+    digests = load_engine_digests(worktree.project)
+    has_edited_engine = bool(find_edited_engine_files(worktree.project, digests))
+    is_unguarded = release.is_preview and not has_edited_engine
+    is_guarded = not (is_unguarded or is_same_version)
     conflicts = _update_files(
         worktree, release, recorded, result, is_trusted, is_guarded
     )
-    may_lose = release.is_preview and not is_same_version
+    may_lose = is_unguarded and not is_same_version
     if may_lose and _may_lose_work(worktree, release, recorded, result.files):
         worktree.restore()
         conflicts = _update_files(worktree, release, recorded, result, is_trusted, True)

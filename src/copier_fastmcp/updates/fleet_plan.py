@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from ..errors import format_count
 from ..project.ownership import OWNERS
 from .checkouts import CONFLICT, FAILED, Result
 from .policy_changes import COMPUTING, SEVERAL, Consequences
-from .reports import escape_markdown, wrap_line
+from .reports import escape_markdown, format_counts, format_items, wrap_line
 
 PACKAGE = re.compile(r"(?<=src/)[^/]+(?=/)")
 ANSWERS_FILE = ".copier-answers.yml"
@@ -90,20 +90,34 @@ class Plan:
 
     def open_relaxations(self) -> list[str]:
         """Return the names of rules that relax a tool and are not accepted."""
-        return [
-            rule.name
-            for rule in self.rules
-            if rule.is_relaxed() and not rule.is_accepted
-        ]
+        names = []
+        for rule in self.rules:
+            if rule.is_relaxed() and not rule.is_accepted:
+                names.append(rule.name)
+        return names
 
     def needs_a_decision(self) -> bool:
         """Return whether somebody has to look at it."""
-        is_live = any(
-            ": RELAXED: " in line for lines in self.live.values() for line in lines
-        )
         return bool(
-            self.open_relaxations() or self.conflicts or self.blocked or is_live
+            self.open_relaxations()
+            or self.conflicts
+            or self.blocked
+            or self._has_unexplained_relaxations()
         )
+
+    def _has_unexplained_relaxations(self) -> bool:
+        """Return whether a running server shows a relaxation that is no effect of a rule."""
+        explained = set()
+        for rule in self.rules:
+            for outcome in rule.outcomes:
+                for server, names in outcome.tools.items():
+                    for name in names:
+                        explained.add((server, f"{name}: RELAXED: {outcome.change}"))
+        for server, lines in self.live.items():
+            for line in lines:
+                if ": RELAXED: " in line and (server, line) not in explained:
+                    return True
+        return False
 
 
 def make_plan(results: Iterable[Result], accepted: Iterable[str]) -> Plan:
@@ -187,6 +201,15 @@ class _Part:
     is_folded: bool = False
 
 
+def _prefix_lines(lines_by_server: Mapping[str, list[str]]) -> list[str]:
+    """Return the lines of all servers, each with the name of its server."""
+    prefixed = []
+    for server, lines in lines_by_server.items():
+        for line in lines:
+            prefixed.append(f"{server}: {line}")
+    return prefixed
+
+
 def _build_parts(plan: Plan, *, with_names: bool) -> list[_Part]:
     """Return the report's parts in the order of their weight."""
     relaxed: list[str] = []
@@ -194,35 +217,27 @@ def _build_parts(plan: Plan, *, with_names: bool) -> list[_Part]:
     for rule in plan.rules:
         lines = relaxed if rule.is_relaxed() else other_lines
         lines.append(rule.describe())
-    conflicts = [
-        f"{server}: {line}" for server, rows in plan.conflicts.items() for line in rows
-    ]
     blocked = [f"{server}: {reason}" for server, reason in plan.blocked.items()]
-    unreached = [
-        f"{server}: {line}" for server, rows in plan.unreached.items() for line in rows
-    ]
-    live = [f"{server}: {line}" for server, rows in plan.live.items() for line in rows]
+    live = _prefix_lines(plan.live)
     live.sort(key=lambda line: ": RELAXED: " not in line)
-    unknown = [
-        f"{server}: {', '.join(names)}" for server, names in plan.unknown.items()
-    ]
-    answers = [
-        f"{text}: in {format_count(count, 'server')}"
-        for text, count in plan.answers.items()
-    ]
-    files = [
-        f"{text} in {format_count(count, 'server')}"
-        for text, count in plan.files.items()
-    ]
+    unknown = []
+    for server, names in plan.unknown.items():
+        unknown.append(f"{server}: {', '.join(names)}")
+    answers = []
+    for text, count in plan.answers.items():
+        answers.append(f"{text}: in {format_count(count, 'server')}")
+    files = []
+    for text, count in plan.files.items():
+        files.append(f"{text} in {format_count(count, 'server')}")
     parts = [
         _Part("Rules that relax tools", relaxed),
         _Part("Other rules that change", other_lines),
         _Part("From running servers", live),
-        _Part("Conflicts", conflicts),
+        _Part("Conflicts", _prefix_lines(plan.conflicts)),
         _Part("Blocked", blocked),
         _Part(
             "Rules that may not arrive: policy files that were edited or deleted",
-            unreached,
+            _prefix_lines(plan.unreached),
         ),
         _Part(
             "Not computed, since the lock differs from the declarations: try --live",
@@ -246,20 +261,16 @@ def _format_tools(plan: Plan, *, with_names: bool) -> Iterator[str]:
         for outcome in rule.outcomes:
             for server, names in outcome.tools.items():
                 shown_names = names if with_names else names[:SHOWN]
-                remainder = (
-                    f" and {len(names) - len(shown_names)} more"
-                    if len(names) > len(shown_names)
-                    else ""
-                )
-                yield f"{rule.name}, {outcome.change}: {server}: {', '.join(shown_names)}{remainder}"
+                text = ", ".join(shown_names)
+                hidden = len(names) - len(shown_names)
+                if hidden:
+                    text += f" and {hidden} more"
+                yield f"{rule.name}, {outcome.change}: {server}: {text}"
 
 
 def _format_summary(plan: Plan) -> str:
     counts = Counter(plan.servers.values())
-    spread = ", ".join(
-        f"{count} {outcome}" for outcome, count in sorted(counts.items())
-    )
-    return f"{format_count(len(plan.servers), 'server')}: {spread or 'none'}"
+    return f"{format_count(len(plan.servers), 'server')}: {format_counts(counts) or 'none'}"
 
 
 def _format_decision(plan: Plan) -> list[str]:
@@ -290,21 +301,14 @@ def plan_as_markdown(plan: Plan) -> str:
     if not plan.rules:
         lines += ["No rule changes.", ""]
     for part in _build_parts(plan, with_names=True):
-        items = [
-            line
-            for text in part.lines
-            for line in wrap_line(f"- {escape_markdown(text)}")
-        ]
+        items = format_items(part.lines)
         if part.is_folded:
             head = f"<details><summary>{part.title} ({len(part.lines)})</summary>"
             lines += [head, "", *items, "", "</details>", ""]
         else:
             lines += [f"## {part.title}", "", *items, ""]
-    lines += [
-        line
-        for text in _format_decision(plan)
-        for line in wrap_line(escape_markdown(text))
-    ]
+    for text in _format_decision(plan):
+        lines += wrap_line(escape_markdown(text))
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -157,22 +157,15 @@ def _find_file_losses(update: Update, old: Path, new: Path) -> Iterator[str]:
     engine = load_engine_digests(old)
     for name in sorted((before | after) - set(engine)):
         mine = project / name
-        if (
-            OWNERS.fullmatch(name)
-            or name.startswith(".copier-answers")
-            or not mine.is_file()
-        ):
+        if OWNERS.fullmatch(name) or name.startswith(".copier-answers"):
+            continue
+        if not mine.is_file():
             continue
         held = mine.read_bytes()
-        template_paths = [
-            (place / name).read_bytes()
-            for place in (old, new)
-            if (place / name).is_file()
-        ]
-        if any(
-            is_same_text(held, text)
-            for text in (template_paths if name not in tracked else template_paths[:1])
-        ):
+        rendered = _read_rendered(name, old, new)
+        if name in tracked:
+            rendered = rendered[:1]
+        if any(is_same_text(held, text) for text in rendered):
             continue
         if name not in after:
             remedy = f"keep elsewhere what you need of it, git rm {name}, {AGAIN}"
@@ -183,6 +176,15 @@ def _find_file_losses(update: Update, old: Path, new: Path) -> Iterator[str]:
         elif not is_mergeable(held):
             remedy = f"save it as UTF-8, {AGAIN}"
             yield f"{name}: holds bytes that are not UTF-8, and a merge drops them; {remedy}"
+
+
+def _read_rendered(name: str, *renders: Path) -> list[bytes]:
+    """Read a file in each render that has it."""
+    texts = []
+    for render in renders:
+        if (render / name).is_file():
+            texts.append((render / name).read_bytes())
+    return texts
 
 
 def is_mergeable(held: bytes) -> bool:
@@ -226,11 +228,12 @@ def take_inventory(project: Path, old: Path, new: Path) -> dict[str, Any]:
 def find_missing(project: Path, taken: dict[str, Any]) -> list[str]:
     """What an inventory names and the project no longer has, a line each."""
     back = "`git restore --source=HEAD"
-    missing = [
-        f"{name}: is not as you left it; {back} {name}` brings it back"
-        for name, digest in taken["kept"].items()
-        if not os.path.lexists(project / name) or _hash(project / name) != digest
-    ]
+    missing = []
+    for name, digest in taken["kept"].items():
+        path = project / name
+        if not os.path.lexists(path) or _hash(path) != digest:
+            problem = "is not as you left it"
+            missing.append(f"{name}: {problem}; {back} {name}` brings it back")
     for name, lines in taken["lines"].items():
         held = _count_lines(project / name)
         if not any(line.startswith(CONFLICT) for line in held) and (
@@ -317,10 +320,8 @@ def main(template: Path, answers_file: str, data: str) -> int:
             answers = read_answers(Path(answers_file))
             lines = find_outdated_files(Path(), recorded, answers)
             lines += find_unmatched_tools(Path(), answers)
-            lines += [
-                DIFFERS + line
-                for line in find_differing(Path(), taken, _read_release())
-            ]
+            for line in find_differing(Path(), taken, _read_release()):
+                lines.append(DIFFERS + line)
             for line in lines:
                 print(one_line(line), file=sys.stderr)
         else:
@@ -353,9 +354,10 @@ def _remove_bytecode(project: Path, removed: list[str]) -> None:
         project: The project, after the update.
         removed: The engine's files that the release removed, as paths in the project.
     """
-    folders = {
-        (project / name).parent for name in removed if not (project / name).exists()
-    }
+    folders = set()
+    for name in removed:
+        if not (project / name).exists():
+            folders.add((project / name).parent)
     for name in removed:
         module = project / name
         if not module.exists():

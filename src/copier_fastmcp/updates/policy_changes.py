@@ -102,11 +102,14 @@ class Consequences:
 
     def relaxations(self) -> list[str]:
         """Return each relaxation with the number of its tools."""
-        counts = Counter(effect.change for effect in self.effects if effect.is_relaxed)
-        return [
-            f"{change}: {format_count(count, 'tool')}"
-            for change, count in counts.items()
-        ]
+        counts: Counter[str] = Counter()
+        for effect in self.effects:
+            if effect.is_relaxed:
+                counts[effect.change] += 1
+        lines = []
+        for change, count in counts.items():
+            lines.append(f"{change}: {format_count(count, 'tool')}")
+        return lines
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -187,11 +190,10 @@ def with_change(tables: Tables, change: RuleChange) -> Tables:
     changed = copy.deepcopy(dict(tables))
     table, *path = change.name.split(".")
     if table == "finer":
-        rows = [
-            row
-            for row in changed.get("finer", ())
-            if _name_finer_rule(row) != change.name
-        ]
+        rows = []
+        for row in changed.get("finer", ()):
+            if _name_finer_rule(row) != change.name:
+                rows.append(row)
         if change.after is not None:
             rows.append(change.after)
         changed["finer"] = rows

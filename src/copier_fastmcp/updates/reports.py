@@ -8,7 +8,7 @@ import json
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,9 +60,10 @@ def write_report(path: Path | None, results: list[Result]) -> None:
 
 def format_markdown(results: list[Result]) -> str:
     """Return a report on checkouts, a section each."""
-    return (
-        "\n".join(line for result in results for line in _format_result(result)) + "\n"
-    )
+    lines: list[str] = []
+    for result in results:
+        lines.extend(_format_result(result))
+    return "\n".join(lines) + "\n"
 
 
 def _format_result(result: Result) -> Iterator[str]:
@@ -71,11 +72,7 @@ def _format_result(result: Result) -> Iterator[str]:
     yield from wrap_line(escape_markdown(detail))
     yield ""
     for section in _build_sections(result):
-        items = [
-            line
-            for fact in section.lines
-            for line in wrap_line(f"- {escape_markdown(fact)}")
-        ]
+        items = format_items(section.lines)
         if section.is_folded:
             yield f"<details><summary>{section.title} ({len(section.lines)})</summary>\n"
             yield from items
@@ -84,6 +81,19 @@ def _format_result(result: Result) -> Iterator[str]:
             yield f"### {section.title}\n"
             yield from items
             yield ""
+
+
+def format_items(texts: Iterable[str]) -> list[str]:
+    """Return texts as the items of a list in Markdown."""
+    lines = []
+    for text in texts:
+        lines += wrap_line(f"- {escape_markdown(text)}")
+    return lines
+
+
+def format_counts(counts: Mapping[str, int]) -> str:
+    """Return counts by name, as in `2 clean, 1 conflict`."""
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
 
 
 def format_text(result: Result) -> str:
@@ -98,11 +108,14 @@ def format_text(result: Result) -> str:
 
 def _build_sections(result: Result) -> list[Section]:
     """Return what there is to report on a checkout, in the order of its weight."""
-    relaxed = [line for line in result.tools if RELAXED_LABEL in line]
-    other_changes = [line for line in result.tools if RELAXED_LABEL not in line]
-    answers = [
-        f"{name}: {_describe_change(*pair)}" for name, pair in result.answers.items()
-    ]
+    relaxed: list[str] = []
+    other_changes: list[str] = []
+    for line in result.tools:
+        lines = relaxed if RELAXED_LABEL in line else other_changes
+        lines.append(line)
+    answers = []
+    for name, (before, after) in result.answers.items():
+        answers.append(f"{name}: {_describe_change(before, after)}")
     yours = []
     for name in result.files:
         if OWNERS.fullmatch(name) and name not in result.merged:
@@ -132,19 +145,15 @@ def _build_sections(result: Result) -> list[Section]:
 
 def _format_files(result: Result) -> list[str]:
     """Count the policy and shared files by what happened to them, and name those that are new or removed."""
-    states = {
-        name: state
-        for name, state in result.files.items()
-        if not OWNERS.fullmatch(name)
-    }
-    if not states:
-        return []
-    counts = Counter(states.values())
-    lines = [", ".join(f"{count} {state}" for state, count in sorted(counts.items()))]
-    lines += [
-        f"{name}: {state}" for name, state in states.items() if state != "changed"
-    ]
-    return lines
+    counts: Counter[str] = Counter()
+    lines = []
+    for name, state in result.files.items():
+        if OWNERS.fullmatch(name):
+            continue
+        counts[state] += 1
+        if state != "changed":
+            lines.append(f"{name}: {state}")
+    return [format_counts(counts), *lines] if counts else []
 
 
 def _describe_change(before: object, after: object) -> str:
@@ -163,10 +172,16 @@ def _describe_value(value: object) -> str:
 
 def _describe_entries(before: list[object], after: list[object]) -> str:
     """Name the entries of a list that are new, changed or removed."""
-    old, new = _entries_by_name(before), _entries_by_name(after)
-    removed = [name for name in old if name not in new]
+    old = _entries_by_name(before)
+    new = _entries_by_name(after)
+    removed = []
+    changed = []
+    for name, entry in old.items():
+        if name not in new:
+            removed.append(name)
+        elif entry != new[name]:
+            changed.append(name)
     added = [name for name in new if name not in old]
-    changed = [name for name in old if name in new and old[name] != new[name]]
     parts = []
     for word, names in (("new", added), ("changed", changed), ("removed", removed)):
         if names:

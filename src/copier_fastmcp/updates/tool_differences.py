@@ -137,10 +137,10 @@ def tool_names(answers: Mapping[str, Any]) -> set[str]:
 
 
 def _tools_by_name(answers: Mapping[str, Any]) -> dict[str, Tool]:
-    return {
-        str(tool.get("name")).strip(): tool
-        for tool in parse_entries(answers.get("tools"))
-    }
+    tools = {}
+    for tool in parse_entries(answers.get("tools")):
+        tools[str(tool.get("name")).strip()] = tool
+    return tools
 
 
 def _find_clashes(tool: Tool, file: ToolFile) -> list[str]:
@@ -156,9 +156,10 @@ def _describe_changes(old: Tool, new: Tool, file: ToolFile) -> list[str]:
     after = _collect_parameters(new)
     added = (after.keys() - before.keys()) - _find_parameters(new, file)
     removed = (before.keys() - after.keys()) & _find_parameters(old, file)
-    changed = {
-        name for name in before.keys() & after.keys() if before[name] != after[name]
-    }
+    changed = set()
+    for name in before.keys() & after.keys():
+        if before[name] != after[name]:
+            changed.add(name)
     lines = []
     for word, names in (("new", added), ("no more", removed), ("another", changed)):
         if names:

@@ -5,6 +5,7 @@ something: the registration of the worktree while it exists, objects, and in the
 """
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -30,6 +31,8 @@ REGISTRY = (
     "copier-fastmcp"  # a folder in .git: one locked file for each worktree that exists
 )
 SHOWN = 5
+# What Python reads of bytes that are no UTF-8.
+SURROGATE = re.compile("[\ud800-\udfff]")
 CACHES = {"__pycache__", ".venv", ".ruff_cache", ".mypy_cache", ".pytest_cache"}
 # Settings that a clone would otherwise lack, since they may be set for the repository only.
 CLONED_SETTINGS = (
@@ -271,9 +274,10 @@ class Worktree:
         What a check left behind, and .gitignore names, is not staged.
         """
         git(self.root, "add", "--all")
-        ignored = [
-            name for name in self._ignored_files() if name not in self._left_by_checks
-        ]
+        ignored = []
+        for name in self._ignored_files():
+            if name not in self._left_by_checks:
+                ignored.append(name)
         if ignored:
             git(self.root, "add", "--force", "--", *ignored)
 
@@ -321,9 +325,7 @@ class Worktree:
     def is_mergeable(self, name: str) -> bool:
         """Return whether a merge keeps every byte that a file had at the start: it was UTF-8 without NUL."""
         text = git(self.root, "cat-file", "blob", f"{self.start}:{name}")
-        return "\0" not in text and not any(
-            "\ud800" <= character <= "\udfff" for character in text
-        )
+        return "\0" not in text and SURROGATE.search(text) is None
 
     def clashes(self, files: Mapping[str, str]) -> list[str]:
         """Return the author's untracked or ignored files that a merge of new files would overwrite.
