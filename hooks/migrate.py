@@ -22,16 +22,20 @@ REFUSED = re.compile(r"(?:Validation error for question|Invalid choice for) '(\w
 
 def rename(answers: dict[str, Any], old: str, new: str) -> dict[str, Any]:
     """The answers with one question under its new name; an answer already there is kept."""
-    if new in answers or old not in answers:
-        return {name: value for name, value in answers.items() if name != old}
-    return {new if name == old else name: value for name, value in answers.items()}
+    renamed = {}
+    for name, value in answers.items():
+        if name != old:
+            renamed[name] = value
+        elif new not in answers:
+            renamed[new] = value
+    return renamed
 
 
 def answer(answers: dict[str, Any], name: str, value: str) -> dict[str, Any]:
     """The answers with one of them replaced by a YAML text, if the release refuses what is there."""
-    return (
-        answers | {name: yaml.safe_load(value)} if _refuses(answers, name) else answers
-    )
+    if not _refuses(answers, name):
+        return answers
+    return {**answers, name: yaml.safe_load(value)}
 
 
 def _refuses(answers: dict[str, Any], name: str) -> bool:
@@ -90,10 +94,11 @@ def main(step: str, *words: str) -> None:
     repaired = {"rename": rename, "answer": answer}[step](answers, *words)
     if repaired == answers:
         return
-    head = "".join(
-        line for line in before.splitlines(keepends=True) if line.startswith("#")
-    )
-    text = head + yaml.safe_dump(repaired, sort_keys=False, allow_unicode=True)
+    text = ""
+    for line in before.splitlines(keepends=True):
+        if line.startswith("#"):
+            text += line
+    text += yaml.safe_dump(repaired, sort_keys=False, allow_unicode=True)
     ANSWERS.write_text(text, encoding="utf-8", newline="\n")
 
 

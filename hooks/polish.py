@@ -28,12 +28,13 @@ def ruff() -> list[str] | None:
 
 def is_fresh(project: Path) -> bool:
     """Whether every file in `project` came with this copy: no repository, no earlier answers."""
-    answers = (project / ".copier-answers.yml").stat()
-    return not (project / ".git").exists() and all(
-        path.stat().st_mtime >= answers.st_mtime - 60
-        for path in project.rglob("*")
-        if path.is_file()
-    )
+    if (project / ".git").exists():
+        return False
+    earliest = (project / ".copier-answers.yml").stat().st_mtime - 60
+    for path in project.rglob("*"):
+        if path.is_file() and path.stat().st_mtime < earliest:
+            return False
+    return True
 
 
 def polish(project: Path) -> str:
