@@ -135,17 +135,15 @@ def time_from_nothing(name: str, template: Path, folder: Path) -> float:
 
 def count_on_the_wire(tools: list[dict[str, Any]]) -> list[str]:
     """How many of the tools, or of their parameters, have each thing."""
-    params = [
-        param
-        for tool in tools
-        for param in tool["inputSchema"].get("properties", {}).values()
-    ]
-    hinted = sum((tool.get("annotations") or {}).keys() >= HINTS for tool in tools)
-    titled = sum(bool(tool.get("title")) for tool in tools)
+    params: list[dict[str, Any]] = []
+    hinted = titled = closed = 0
+    for tool in tools:
+        schema = tool["inputSchema"]
+        params.extend(schema.get("properties", {}).values())
+        hinted += (tool.get("annotations") or {}).keys() >= HINTS
+        titled += bool(tool.get("title"))
+        closed += schema.get("additionalProperties") is False
     described = sum(bool(param.get("description")) for param in params)
-    closed = sum(
-        tool["inputSchema"].get("additionalProperties") is False for tool in tools
-    )
     return [
         f"{hinted}/{len(tools)}",
         f"{titled}/{len(tools)}",
@@ -198,10 +196,9 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     with tempfile.TemporaryDirectory() as place:
         template = clone_template(Path(place, "template"))
         folders = {name: Path(place, name.split()[0]) for name in (OURS, THEIRS)}
-        ways = [
-            partial(time_from_nothing, name, template, folders[name])
-            for name in folders
-        ]
+        ways = []
+        for name, folder in folders.items():
+            ways.append(partial(time_from_nothing, name, template, folder))
         own_seconds, floor = figures.in_turns(turns, *ways)
         yield figures.Figure(
             what="nothing to the first tools/list",
@@ -231,28 +228,22 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
             "parameters described",
             "closed input schemas",
         ]
-        wires = [
-            count_on_the_wire(list_tools(name, project))
-            for name, project in projects.items()
-        ]
+        wires = []
+        for name, project in projects.items():
+            wires.append(count_on_the_wire(list_tools(name, project)))
         rows += [list(row) for row in zip(names, *wires, strict=True)]
         yield figures.Table(rows)
-        rows, noticed = [["mistake", *projects]], dict.fromkeys(projects, 0)
+        rows = [["mistake", *projects]]
+        noticed = dict.fromkeys(projects, 0)
         for mistake in MISTAKES:
-            is_noticed = {
-                name: notices_mistake(name, project, mistake)
-                for name, project in projects.items()
-            }
-            rows.append(
-                [
-                    mistake,
-                    *("noticed" if is_noticed[name] else "missed" for name in projects),
-                ]
-            )
-            noticed = {name: noticed[name] + is_noticed[name] for name in projects}
-        rows.append(
-            ["all", *(f"{count}/{len(MISTAKES)}" for count in noticed.values())]
-        )
+            row = [mistake]
+            for name, project in projects.items():
+                is_noticed = notices_mistake(name, project, mistake)
+                noticed[name] += is_noticed
+                row.append("noticed" if is_noticed else "missed")
+            rows.append(row)
+        shares = [f"{count}/{len(MISTAKES)}" for count in noticed.values()]
+        rows.append(["all", *shares])
         yield figures.Table(rows)
 
 

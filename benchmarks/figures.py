@@ -67,9 +67,8 @@ class Figure:
     def cells(self) -> list[str]:
         """What a row of a table shows."""
         digits = DIGITS[self.unit]
-        figure, floor = (
-            f"{value:.{digits}f} {self.unit}" for value in (self.ours, self.floor)
-        )
+        figure = f"{self.ours:.{digits}f} {self.unit}"
+        floor = f"{self.floor:.{digits}f} {self.unit}"
         return [
             self.what,
             figure,
@@ -138,24 +137,45 @@ def compared(page: str) -> dict[str, list[list[str]]]:
     """
     sections = {}
     for section in page.split("\n## ")[1:]:
-        lines = [line for line in section.splitlines() if line.startswith("|")]
-        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-        heads = [row for row in rows if len(row) > 2 and row[1] == OURS]
-        if not heads:
+        rows = _parse_rows(section)
+        table = _select_compared(rows)
+        if not table:
             continue
-        table = [["", *heads[0][1:]]]
-        for row in rows[rows.index(heads[0]) + 1 :]:
-            mistake = row[0] in ("mistake", "---") or {"noticed", "missed"} & {*row}
-            if len(row) == len(table[0]) and not mistake:
-                names = {"all": "mistakes that the emitted suite notices"}
-                table.append([names.get(row[0], row[0]), *row[1:]])
-        timed = [row for row in rows if row[0] == "nothing to the first tools/list"]
-        table += [
-            ["from nothing to the first `tools/list`", row[1], row[2].split(" (")[0]]
-            for row in timed
-        ]
+        for row in rows:
+            if row[0] == "nothing to the first tools/list":
+                seconds = row[2].split(" (")[0]
+                name = "from nothing to the first `tools/list`"
+                table.append([name, row[1], seconds])
         sections[section.splitlines()[0]] = table
     return sections
+
+
+def _parse_rows(section: str) -> list[list[str]]:
+    """The cells of all tables in a section."""
+    rows = []
+    for line in section.splitlines():
+        if line.startswith("|"):
+            cells = line.strip("|").split("|")
+            rows.append([cell.strip() for cell in cells])
+    return rows
+
+
+def _select_compared(rows: list[list[str]]) -> list[list[str]]:
+    """The rows below the first head that names ours, without single mistakes; empty where there is no such head."""
+    table: list[list[str]] = []
+    for row in rows:
+        name, *values = row
+        if not table:
+            if len(row) > 2 and row[1] == OURS:
+                table.append(["", *values])
+            continue
+        is_mistake = "noticed" in row or "missed" in row
+        if len(row) != len(table[0]) or is_mistake or name in ("mistake", "---"):
+            continue
+        if name == "all":
+            name = "mistakes that the emitted suite notices"
+        table.append([name, *values])
+    return table
 
 
 def _day(page: str) -> str:
@@ -178,12 +198,13 @@ def with_peers(readme: str, page: str) -> str:
         readme: The text of a README.
         page: The text of docs/performance.md.
     """
-    parts = [
-        f"{ABOUT.get(name, name)}\n\n{markdown(rows)}"
-        for name, rows in compared(page).items()
-    ]
-    last = f"{_day(page)}: [docs/performance.md](docs/performance.md).\n"
-    return _between(readme, "\n".join([*parts, last])) if parts else readme
+    parts = []
+    for name, rows in compared(page).items():
+        parts.append(f"{ABOUT.get(name, name)}\n\n{markdown(rows)}")
+    if not parts:
+        return readme
+    parts.append(f"{_day(page)}: [docs/performance.md](docs/performance.md).\n")
+    return _between(readme, "\n".join(parts))
 
 
 def with_door(guide: str, page: str) -> str:
@@ -194,14 +215,14 @@ def with_door(guide: str, page: str) -> str:
         page: The text of docs/performance.md.
     """
     head, *rows = compared(page).get("doors", [[""]])
-    at = [head.index(name) for name in API if name in head]
-    if len(at) < len(API):
+    if not set(API) <= set(head):
         return guide
-    heads = ["twelve of GitHub's operations", OURS, API[1]]
-    table = markdown([heads, *([row[0], *(row[line] for line in at)] for row in rows)])
-    return _between(
-        guide, f"{table}\n{_day(page)} with `python -m benchmarks.doors`.\n"
-    )
+    own, other = map(head.index, API)
+    selected = [["twelve of GitHub's operations", OURS, API[1]]]
+    for row in rows:
+        selected.append([row[0], row[own], row[other]])
+    source = f"{_day(page)} with `python -m benchmarks.doors`.\n"
+    return _between(guide, f"{markdown(selected)}\n{source}")
 
 
 def answers_of(lines: str) -> Iterator[Answer]:

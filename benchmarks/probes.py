@@ -21,21 +21,17 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
         with tempfile.TemporaryDirectory() as folder:
             all_rows = load_rows(server)
             findings_by_tool = run_suite(write_project(server, all_rows, Path(folder)))
-        lying = [row for row in all_rows if row.finds]
-        correct = [row.name for row in all_rows if not row.finds]
-        count = sum(
-            any(
-                re.search(row.finds, text, re.DOTALL)
-                for text in findings_by_tool.get(row.name, [])
-            )
-            for row in lying
-        )
-        counts = [
-            count,
-            len(lying),
-            sum(name in findings_by_tool for name in correct),
-            len(correct),
-        ]
+        noticed = lying = accused = correct = 0
+        for row in all_rows:
+            findings = findings_by_tool.get(row.name, [])
+            if row.finds:
+                lying += 1
+                pattern = re.compile(row.finds, re.DOTALL)
+                noticed += any(map(pattern.search, findings))
+            else:
+                correct += 1
+                accused += row.name in findings_by_tool
+        counts = [noticed, lying, accused, correct]
         sums = [total + added for total, added in zip(sums, counts, strict=True)]
         table.append(line(server, counts))
     yield figures.Table([*table, line("all", sums)])
