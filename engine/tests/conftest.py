@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import compiled
 import pytest
 from fastmcp.server.context import reset_transport, set_transport
 from loud import pytest_runtest_makereport
 
 from engine.tests.engine_support.servers import ERAS
 
+compiled.load_certificates_once()
 __all__ = ["pytest_runtest_makereport"]  # a hook: on CI no skip is silent
 HERE = Path(__file__).parent
 # What libraries of the tests use and their makers deprecate

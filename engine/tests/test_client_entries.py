@@ -72,13 +72,28 @@ def test_a_setting_without_a_value_is_refused(package: Path) -> None:
 @pytest.mark.parametrize(
     ("client", "platform", "path", "section"),
     [
-        ("claude-desktop", "darwin", "Library/Application Support/Claude/claude_desktop_config.json", "mcpServers"),
-        ("claude-desktop", "linux", ".config/Claude/claude_desktop_config.json", "mcpServers"),
-        ("claude-desktop", "win32", "AppData/Roaming/Claude/claude_desktop_config.json", "mcpServers"),
+        (
+            "claude-desktop",
+            "darwin",
+            "Library/Application Support/Claude/claude_desktop_config.json",
+            "mcpServers",
+        ),
+        (
+            "claude-desktop",
+            "linux",
+            ".config/Claude/claude_desktop_config.json",
+            "mcpServers",
+        ),
+        (
+            "claude-desktop",
+            "win32",
+            "AppData/Roaming/Claude/claude_desktop_config.json",
+            "mcpServers",
+        ),
         ("cursor", "linux", ".cursor/mcp.json", "mcpServers"),
         ("vscode", "linux", ".config/Code/User/mcp.json", "servers"),
     ],
-)  # fmt: skip
+)
 def test_each_client_has_its_file(
     client: str,
     platform: str,

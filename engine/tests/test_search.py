@@ -48,7 +48,8 @@ async def test_two_tools_are_listed_with_hints_that_hold(era: str) -> None:
     async with client_of(make_search_server(), era) as client:
         tools = await list_tools(client)
     assert tools.keys() == {"search_tools", "call_tool"}
-    search, call = tools["search_tools"], tools["call_tool"]
+    search = tools["search_tools"]
+    call = tools["call_tool"]
     assert search.annotations.read_only_hint is True
     assert call.annotations.read_only_hint is False
     assert call.annotations.destructive_hint is True

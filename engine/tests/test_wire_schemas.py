@@ -17,10 +17,14 @@ from engine.tests.engine_support.raw import ELICITS, Message, connect
 from engine.tests.engine_support.targets import SETTINGS
 
 pytestmark = pytest.mark.anyio
-NULL, TEXT = {"type": "null"}, {"type": "string"}
+NULL = {"type": "null"}
+TEXT = {"type": "string"}
+NUMBER = {"type": "integer"}
+OPTIONAL = {"anyOf": [TEXT, NULL]}
+OBJECT = {"type": "object"}
 NESTED = {
     "type": "object",
-    "properties": {"a": {"anyOf": [TEXT, NULL], "default": None}},
+    "properties": {"a": {**OPTIONAL, "default": None}},
 }
 VALUES: list[Any] = [
     None,
@@ -36,28 +40,28 @@ VALUES: list[Any] = [
     {"a": 1},
 ]
 PARTS: list[tuple[Any, Any]] = [
-    ({"anyOf": [TEXT, NULL], "default": None}, {"anyOf": [TEXT, NULL]}),
+    ({**OPTIONAL, "default": None}, OPTIONAL),
     ({"anyOf": [{"enum": ["x"], "type": "string"}, NULL]}, {"enum": ["x", None]}),
     ({"anyOf": [{"const": "x", "type": "string"}, NULL]}, None),
-    ({"anyOf": [TEXT, {"type": "integer"}, NULL]}, None),
-    ({"anyOf": [{"type": "object", "allOf": [{"type": "object"}]}, NULL]}, None),
+    ({"anyOf": [TEXT, NUMBER, NULL]}, None),
+    ({"anyOf": [{**OBJECT, "allOf": [OBJECT]}, NULL]}, None),
     ({"anyOf": [True, NULL]}, None),
     ({"anyOf": [{"type": ["string", "integer"]}, NULL]}, None),
-    ({"type": "object", "additionalProperties": True}, {"type": "object"}),
-    ({"type": "object", "additionalProperties": False}, None),
+    ({**OBJECT, "additionalProperties": True}, OBJECT),
+    ({**OBJECT, "additionalProperties": False}, None),
     (
-        {"anyOf": [{"type": "array", "items": {"anyOf": [TEXT, NULL]}}, NULL]},
+        {"anyOf": [{"type": "array", "items": OPTIONAL}, NULL]},
         None,
     ),
-    ({"type": "string", "default": "x"}, TEXT),
-    ({"type": "string", "description": "The part of a note."}, TEXT),
-    ({"type": "string", "description": "The part that is new."}, None),
-    ({"type": "string", "description": "Часть."}, None),
+    ({**TEXT, "default": "x"}, TEXT),
+    ({**TEXT, "description": "The part of a note."}, TEXT),
+    ({**TEXT, "description": "The part that is new."}, None),
+    ({**TEXT, "description": "Часть."}, None),
     (
         {"anyOf": [NESTED, NULL], "description": "The part."},
         {
             "anyOf": [
-                {"type": "object", "properties": {"a": {"anyOf": [TEXT, NULL]}}},
+                {**OBJECT, "properties": {"a": OPTIONAL}},
                 NULL,
             ]
         },
@@ -69,7 +73,7 @@ PARTS: list[tuple[Any, Any]] = [
 def test_a_shortened_output_schema_accepts_the_same_values(
     part: Any, shorter: Any
 ) -> None:
-    before = {"type": "object", "properties": {"part": part}, "required": ["part"]}
+    before = {**OBJECT, "properties": {"part": part}, "required": ["part"]}
     after = shorten_output_schema(before, {"get", "note"})
     assert after["properties"]["part"] == (part if shorter is None else shorter)
     old = jsonschema.Draft202012Validator(before)
@@ -80,27 +84,28 @@ def test_a_shortened_output_schema_accepts_the_same_values(
 
 
 ARGUMENTS: list[tuple[Any, Any]] = [
-    ({"anyOf": [TEXT, NULL], "default": None, "description": "The part."}, {**TEXT, "description": "The part."}),
-    ({"anyOf": [TEXT, {"type": "integer"}, NULL], "default": None}, {"anyOf": [TEXT, {"type": "integer"}]}),
-    ({"anyOf": [TEXT, NULL], "default": "x"}, None),
-    ({"anyOf": [TEXT, NULL]}, None),
-    ({"type": "object", "additionalProperties": True, "default": {}}, None),
-    (NESTED, {"type": "object", "properties": {"a": TEXT}}),
-]  # fmt: skip
+    (
+        {**OPTIONAL, "default": None, "description": "The part."},
+        {**TEXT, "description": "The part."},
+    ),
+    ({"anyOf": [TEXT, NUMBER, NULL], "default": None}, {"anyOf": [TEXT, NUMBER]}),
+    ({**OPTIONAL, "default": "x"}, None),
+    (OPTIONAL, None),
+    ({**OBJECT, "additionalProperties": True, "default": {}}, None),
+    (NESTED, {**OBJECT, "properties": {"a": TEXT}}),
+]
 
 
 @pytest.mark.parametrize(("part", "shorter"), ARGUMENTS, ids=str)
 def test_an_argument_that_may_be_left_out_is_not_also_null(
     part: Any, shorter: Any
 ) -> None:
-    schema = {"type": "object", "properties": {"part": part}}
-    assert shorten_input_schema(schema)["properties"]["part"] == (
-        part if shorter is None else shorter
-    )
+    schema = {**OBJECT, "properties": {"part": part}}
+    shortened = shorten_input_schema(schema)["properties"]
+    assert shortened["part"] == (part if shorter is None else shorter)
     needed = {**schema, "required": ["part"]}
-    assert shorten_input_schema(needed)["properties"]["part"] == (
-        part if part is not NESTED else shorter
-    )
+    shortened = shorten_input_schema(needed)["properties"]
+    assert shortened["part"] == (shorter if part is NESTED else part)
 
 
 @each_era

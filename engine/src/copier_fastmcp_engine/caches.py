@@ -7,7 +7,7 @@ from fastmcp import FastMCP
 from fastmcp.tools import Tool
 from fastmcp.utilities.components import FastMCPComponent
 
-from .errors import StartError
+from .errors import RuleError
 from .guarded_components import find_source
 from .private_api import CACHED_CALLS, CACHED_PROMPTS, CACHED_READS, servers_below
 from .tools import declared, has_demands
@@ -55,7 +55,7 @@ async def check_caches(mcp: FastMCP[Any], pairs: Sequence[tuple[Tool, Tool]]) ->
             if exposed:
                 names = ", ".join(sorted(exposed))
                 problem = f"{type(middleware).__name__} would answer for {names}"
-                raise StartError(f"extend.py: {problem}; {REMEDY}")
+                raise RuleError(f"extend.py: {problem}", REMEDY, "cache-reads-only")
 
 
 async def _wrongly_cached(

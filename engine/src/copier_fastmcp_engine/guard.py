@@ -30,7 +30,7 @@ from .caches import check_caches
 from .confirmation.envelope import ENVELOPE_SCHEMA
 from .confirmation.pending import PendingStore
 from .declarations import Declaration, awaiting, declaration_of
-from .errors import StartError
+from .errors import RuleError
 from .guarded_components import (
     NO_TASKS,
     OWN_KINDS,
@@ -489,10 +489,9 @@ class Guard(Transform):
         run_now(check_caches(self.mcp, pairs), self.mcp)
         if self.is_public and self.mcp.auth is None:
             variable = f"{self.policy.env_prefix}PUBLIC"
+            text = f"extend.py: {variable} opens a part of what tokens close, and none is verified"
             remedy = "set mcp.auth in extend(mcp), or take the setting out"
-            raise StartError(
-                f"extend.py: {variable} opens a part of what tokens close, and none is verified; {remedy}"
-            )
+            raise RuleError(text, remedy, "public-authenticated")
         if self.lists_scoped:
             run_now(self._list_scoped_resources(), self.mcp)
 
@@ -513,7 +512,10 @@ class Guard(Transform):
             consequence = "nobody is asked"
         remedy = REMEDY.format("name")
         self._logger.warning(
-            "%s before undeclared %s: %s", consequence, ", ".join(names), remedy
+            "%s before undeclared %s: %s (tool-declared)",
+            consequence,
+            ", ".join(names),
+            remedy,
         )
 
     def _collect_former_names(self, names: set[str]) -> None:
@@ -526,7 +528,7 @@ class Guard(Transform):
                 if former in names or current != declaration.name:
                     problem = f"{declaration.name} was formerly {former}, which is the name of another tool"
                     remedy = "take it out of formerly=, or rename that one"
-                    raise StartError(f"{problem}; {remedy}")
+                    raise RuleError(problem, remedy, "former-name-free")
 
     def _check_hints(self, tool: Tool, served: Tool) -> None:
         """Raise StartError for a destructive tool without a gate, or for hints other than the declared ones."""
@@ -535,8 +537,8 @@ class Guard(Transform):
         if declared(served) is None and annotations.destructive_hint:
             function: Any = getattr(source, "fn", None)
             place = function.__code__.co_filename if function else "a mounted server"
-            problem = f"the destructive tool {tool.name} has no gate"
-            raise StartError(f"{place}: {problem}; {REMEDY.format(tool.name)}")
+            problem = f"{place}: the destructive tool {tool.name} has no gate"
+            raise RuleError(problem, REMEDY.format(tool.name), "gate-present")
         if not isinstance(source, PolicyTool):
             return
         hints = annotations.model_dump(
@@ -546,7 +548,8 @@ class Guard(Transform):
             problem = (
                 f"extend.py: {tool.name} is served with other hints than it declares"
             )
-            raise StartError(f"{problem}: {hints}; leave out annotations=")
+            remedy = "leave out annotations="
+            raise RuleError(f"{problem}: {hints}", remedy, "hints-match-behavior")
 
 
 def _is_unchanged(tool: Tool) -> TypeGuard[PolicyTool | GuardedTool]:

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from . import subsets
 from .caches import RESOURCE_LISTS, list_components
-from .errors import CouldNotError, StartError
+from .errors import CouldNotError, RuleError
 from .logs import log_startup
 from .private_api import CACHED_TOOL_LISTS, servers_below
 from .settings import PolicySettings
@@ -52,7 +52,9 @@ def check_list_caches(guard: "Guard") -> None:
             settings = getattr(middleware, CACHED_TOOL_LISTS, {"enabled": False})
             if settings.get("enabled") is not False:
                 problem = f"{type(middleware).__name__} would list the tools of one client for another"
-                raise StartError(f"extend.py: {problem}; {LIST_REMEDY}")
+                raise RuleError(
+                    f"extend.py: {problem}", LIST_REMEDY, "cache-reads-only"
+                )
 
 
 def warn_unusable_scopes(guard: "Guard") -> None:

@@ -165,25 +165,56 @@ async def test_retry_after_is_waited_for_up_to_the_deadline(
 
 
 FAILURES = [
-    (httpx2.Response(404, json={"error": {"message": "No such note"}}),
-     "GET /notes/1 answered 404: No such note; list or search to see what exists"),
-    (httpx2.Response(422, json={"errors": [{"detail": "title\nis\u202e   too long " + "x" * 300}]}),
-     "GET /notes/1 answered 422: title is too long " + "x" * 181 + "…; correct the arguments and call again"),
-    (httpx2.Response(401, json={"message": f"Bad token {SECRET}"}),
-     "GET /notes/1 answered 401: Bad token ***; the API does not accept this server's token; tell its operator"),
-    (httpx2.Response(401, json={"message": "x" * 190 + SECRET}),
-     "GET /notes/1 answered 401: " + "x" * 190 + "***; the API does not accept this server's token; tell its operator"),
-    (httpx2.Response(404, json={"detail": "There is none."}),
-     "GET /notes/1 answered 404: There is none; list or search to see what exists"),
-    (httpx2.Response(500, text="<html>Traceback: password=hunter2</html>"),
-     "GET /notes/1 answered 500; try again later"),
-    (httpx2.Response(302, headers={"Location": "https://evil.example.com/x?token=hunter2"}),
-     "GET /notes/1 answered 302; the API has moved to evil.example.com; tell the operator"),
-    (httpx2.ConnectError("http://user:hunter2@host"),
-     "GET /notes/1: ConnectError, so api.invalid cannot be reached; try again later"),
-    (httpx2.ReadTimeout("hunter2"), "GET /notes/1: the API did not answer in 30 s; try again"),
-    (httpx2.DecodingError("hunter2"), "GET /notes/1: the response of api.invalid cannot be decoded; tell the operator"),
-]  # fmt: skip
+    (
+        httpx2.Response(404, json={"error": {"message": "No such note"}}),
+        "GET /notes/1 answered 404: No such note; list or search to see what exists",
+    ),
+    (
+        httpx2.Response(
+            422,
+            json={"errors": [{"detail": "title\nis\u202e   too long " + "x" * 300}]},
+        ),
+        "GET /notes/1 answered 422: title is too long "
+        + "x" * 181
+        + "…; correct the arguments and call again",
+    ),
+    (
+        httpx2.Response(401, json={"message": f"Bad token {SECRET}"}),
+        "GET /notes/1 answered 401: Bad token ***; the API does not accept this server's token; tell its operator",
+    ),
+    (
+        httpx2.Response(401, json={"message": "x" * 190 + SECRET}),
+        "GET /notes/1 answered 401: "
+        + "x" * 190
+        + "***; the API does not accept this server's token; tell its operator",
+    ),
+    (
+        httpx2.Response(404, json={"detail": "There is none."}),
+        "GET /notes/1 answered 404: There is none; list or search to see what exists",
+    ),
+    (
+        httpx2.Response(500, text="<html>Traceback: password=hunter2</html>"),
+        "GET /notes/1 answered 500; try again later",
+    ),
+    (
+        httpx2.Response(
+            302, headers={"Location": "https://evil.example.com/x?token=hunter2"}
+        ),
+        "GET /notes/1 answered 302; the API has moved to evil.example.com; tell the operator",
+    ),
+    (
+        httpx2.ConnectError("http://user:hunter2@host"),
+        "GET /notes/1: ConnectError, so api.invalid cannot be reached; try again later",
+    ),
+    (
+        httpx2.ReadTimeout("hunter2"),
+        "GET /notes/1: the API did not answer in 30 s; try again",
+    ),
+    (
+        httpx2.DecodingError("hunter2"),
+        "GET /notes/1: the response of api.invalid cannot be decoded; tell the operator",
+    ),
+]
 
 
 @pytest.mark.parametrize(("response", "line"), FAILURES)

@@ -245,20 +245,62 @@ def test_a_short_secret_leaves_other_words_alone() -> None:
 
 
 STATUSES = [
-    (400, {"error": {"message": "Bad"}}, "answered 400: Bad; correct the arguments and call again"),
-    (401, {"message": "No"}, "answered 401: No; the API does not accept this server's token; tell its operator"),
-    (403, {"detail": "No."}, "answered 403: No; this server's token does not permit this; tell its operator"),
-    (404, {"error": "None", "message": "No note"}, "answered 404: No note; list or search to see what exists"),
+    (
+        400,
+        {"error": {"message": "Bad"}},
+        "answered 400: Bad; correct the arguments and call again",
+    ),
+    (
+        401,
+        {"message": "No"},
+        "answered 401: No; the API does not accept this server's token; tell its operator",
+    ),
+    (
+        403,
+        {"detail": "No."},
+        "answered 403: No; this server's token does not permit this; tell its operator",
+    ),
+    (
+        404,
+        {"error": "None", "message": "No note"},
+        "answered 404: No note; list or search to see what exists",
+    ),
     (405, {}, "answered 405; the API does not have this operation here"),
-    (409, {"title": "There"}, "answered 409: There; it exists already or was changed meanwhile; read it again"),
-    (412, {}, "answered 412; it was changed since; read it again and repeat with its new etag"),
-    (422, {"detail": [{"loc": ["body", "n"], "msg": "Required"}, {"loc": ["x"], "msg": "Y"}]},
-     "answered 422: body.n: Required, x: Y; correct the arguments and call again"),
-    (422, {"exception_message": "Invalid.", "exception_detail": [{"loc": ["body", "n"], "msg": "Short"}]},
-     "answered 422: Invalid. body.n: Short; correct the arguments and call again"),
-    (418, {"code": 7, "what": "tea"}, "answered 418: code: 7, what: tea; correct the arguments and call again"),
+    (
+        409,
+        {"title": "There"},
+        "answered 409: There; it exists already or was changed meanwhile; read it again",
+    ),
+    (
+        412,
+        {},
+        "answered 412; it was changed since; read it again and repeat with its new etag",
+    ),
+    (
+        422,
+        {
+            "detail": [
+                {"loc": ["body", "n"], "msg": "Required"},
+                {"loc": ["x"], "msg": "Y"},
+            ]
+        },
+        "answered 422: body.n: Required, x: Y; correct the arguments and call again",
+    ),
+    (
+        422,
+        {
+            "exception_message": "Invalid.",
+            "exception_detail": [{"loc": ["body", "n"], "msg": "Short"}],
+        },
+        "answered 422: Invalid. body.n: Short; correct the arguments and call again",
+    ),
+    (
+        418,
+        {"code": 7, "what": "tea"},
+        "answered 418: code: 7, what: tea; correct the arguments and call again",
+    ),
     (500, {"errors": ["a", "b"]}, "answered 500: a, b; try again later"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("status", "body", "expected"), STATUSES)
@@ -342,12 +384,21 @@ async def test_every_kind_of_body(
     upload = {"filename": "b.png", "content_base64": b64encode(b"\x89PNG").decode()}
     rows: list[tuple[str, Any, str, bytes]] = [
         ("", [{"a": 1}], "application/json", b'[{"a":1}]'),
-        ("application/merge-patch+json", {"a": None}, "application/merge-patch+json", b'{"a":null}'),
-        ("application/x-www-form-urlencoded", {"a": [1, 2], "b": {"c": True}},
-         "application/x-www-form-urlencoded", b"a=1&a=2&b%5Bc%5D=true"),
+        (
+            "application/merge-patch+json",
+            {"a": None},
+            "application/merge-patch+json",
+            b'{"a":null}',
+        ),
+        (
+            "application/x-www-form-urlencoded",
+            {"a": [1, 2], "b": {"c": True}},
+            "application/x-www-form-urlencoded",
+            b"a=1&a=2&b%5Bc%5D=true",
+        ),
         ("text/plain", "a\nb", "text/plain", b"a\nb"),
         ("application/octet-stream", upload, "application/octet-stream", b"\x89PNG"),
-    ]  # fmt: skip
+    ]
     for content_type, body, sent_type, sent in rows:
         headers = {"Content-Type": content_type} if content_type else {}
         await client.send("POST", "/n", body=body, headers=headers)

@@ -94,13 +94,32 @@ async def test_text_is_text_and_empty_is_reported(
 ) -> None:
     server = server_for(make_client(), Undocumented)
     rows = [
-        (Reply(body=b"a: 1\n", headers={"Content-Type": "text/plain"}), "a: 1\n", "a: 1\n"),
+        (
+            Reply(body=b"a: 1\n", headers={"Content-Type": "text/plain"}),
+            "a: 1\n",
+            "a: 1\n",
+        ),
         (Reply(body=b"{broken", headers=JSON), "{broken", "{broken"),
-        (Reply(body="é".encode("latin-1"), headers={"Content-Type": "text/plain; charset=latin1"}), "é", "é"),
+        (
+            Reply(
+                body="é".encode("latin-1"),
+                headers={"Content-Type": "text/plain; charset=latin1"},
+            ),
+            "é",
+            "é",
+        ),
         (Reply(body=b"<p>", headers={"Content-Type": "text/html"}), "<p>", "<p>"),
-        (Reply(status=204), None, "GET /notes answered 204 No Content with an empty body."),
-        (Reply(status=200, headers=JSON), None, "GET /notes answered 200 OK with an empty body."),
-    ]  # fmt: skip
+        (
+            Reply(status=204),
+            None,
+            "GET /notes answered 204 No Content with an empty body.",
+        ),
+        (
+            Reply(status=200, headers=JSON),
+            None,
+            "GET /notes answered 200 OK with an empty body.",
+        ),
+    ]
     for reply, expected, text in rows:
         api.replies = [reply]
         result = await result_of(server, era)

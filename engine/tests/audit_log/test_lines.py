@@ -45,16 +45,36 @@ WIPE: Message = {"name": SECRET}
 ROWS: dict[str, tuple[str, list[Message], Message | None, list[str]]] = {
     "yes": ("wipe", [WIPE], YES, ["asked null", "applied person"]),
     "no": ("wipe", [WIPE], NO, ["asked null", "declined null"]),
-    "steps": ("wipe", [WIPE, WIPE | {"confirm": True}], None, ["preview null", "applied client"]),
+    "steps": (
+        "wipe",
+        [WIPE, WIPE | {"confirm": True}],
+        None,
+        ["preview null", "applied client"],
+    ),
     "unprepared": ("wipe", [WIPE | {"confirm": True}], None, ["refused null"]),
-    "it fails": ("wipe", [{"name": "fails", "owner": SECRET}], YES, ["asked null", "error person"]),
-    "not gated": ("create_note", [{"title": SECRET, "content": SECRET}], None, ["applied null"]),
-    "a wrong type": ("create_note", [{"title": [SECRET], "content": "x"}], None, ["error null"]),
+    "it fails": (
+        "wipe",
+        [{"name": "fails", "owner": SECRET}],
+        YES,
+        ["asked null", "error person"],
+    ),
+    "not gated": (
+        "create_note",
+        [{"title": SECRET, "content": SECRET}],
+        None,
+        ["applied null"],
+    ),
+    "a wrong type": (
+        "create_note",
+        [{"title": [SECRET], "content": "x"}],
+        None,
+        ["error null"],
+    ),
     "a wrong confirm": ("wipe", [WIPE | {"confirm": SECRET}], None, ["error null"]),
     "undeclared": ("destroy", [WIPE], YES, ["asked null", "applied person"]),
     "undeclared, not asked": ("destroy", [WIPE], None, ["refused null"]),
     "reads": ("list_wiped", [{}], None, []),
-}  # fmt: skip
+}
 BEHAVIORS = {"wipe": "delete", "create_note": "create", "destroy": "undeclared"}
 
 

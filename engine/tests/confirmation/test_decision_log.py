@@ -2,14 +2,18 @@
 
 import json
 import logging
+from functools import cache
 from typing import Any
 
 import pytest
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from opentelemetry import metrics, trace
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.metrics import Counter, MeterProvider
+from opentelemetry.sdk.metrics.export import (
+    AggregationTemporality,
+    InMemoryMetricReader,
+)
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -73,17 +77,26 @@ async def test_each_decision_is_logged_traced_and_counted_without_values(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging.getLogger("fastmcp"), "propagate", True)
-    spans = InMemorySpanExporter()
-    reader = InMemoryMetricReader()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(spans))
-    trace.set_tracer_provider(provider)
-    metrics.set_meter_provider(MeterProvider([reader]))
+    spans, reader = install_telemetry()
+    spans.clear()
+    reader.get_metrics_data()  # what an earlier run in this process counted
     with caplog.at_level("INFO"):
         await decide()
     check_lines(caplog)
     check_spans(spans)
     check_metrics(reader)
+
+
+@cache
+def install_telemetry() -> tuple[InMemorySpanExporter, InMemoryMetricReader]:
+    """Install the providers of this process, which can be set only once; mutmut runs the tests several times in one."""
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    trace.set_tracer_provider(provider)
+    reader = InMemoryMetricReader({Counter: AggregationTemporality.DELTA})
+    metrics.set_meter_provider(MeterProvider([reader]))
+    return spans, reader
 
 
 def check_lines(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,5 +1,6 @@
 """A client that supports forms: only an accepted form with the boolean true applies the call."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -22,27 +23,52 @@ from engine.tests.engine_support.notes.server import (
     TWO_STEP,
     notes_settings,
 )
-from engine.tests.engine_support.raw import Message, connect
+from engine.tests.engine_support.raw import Message, Raw, connect
 from engine.tests.engine_support.targets import DONE, make_target_server
 
 pytestmark = pytest.mark.anyio
-# What a client answers, and what its call comes to: with the handshake, and in the newest era. A client that declared
-# forms and cannot show this one gets a preview up to 2025-11-25, where nothing of the call is answered yet.
-ANSWERS: dict[str, tuple[Message | None, str, str]] = {
-    "accepts": (ACCEPT, "applied", "applied"),
-    "accepts-false": (accept({"confirm": False}), "declined", "declined"),
-    "accepts-a-word": (accept({"confirm": "true"}), "declined", "declined"),
-    "accepts-a-number": (accept({"confirm": 1}), "declined", "declined"),
-    "accepts-without-the-field": (accept({}), "declined", "declined"),
-    "accepts-without-content": (accept(None), "declined", "declined"),
-    "declines": (ACCEPT | {"action": "decline"}, "declined", "declined"),
-    "cancels": (ACCEPT | {"action": "cancel"}, "cancelled", "cancelled"),
-    "malformed": (accept({"confirm": {"yes": True}}), "preview", "error"),
-    "unknown-action": (ACCEPT | {"action": "maybe"}, "preview", "error"),
-    "another-result": ({"roots": []}, "preview", "cancelled"),
-    "error": (CLIENT_ERROR, "preview", "error"),
-    "method-not-found": (METHOD_NOT_FOUND, "preview", "error"),
-    "silence": (None, "timed_out", "asked"),
+# These have content that their action does not have.
+DECLINED = ACCEPT | {"action": "decline"}
+CANCELLED = ACCEPT | {"action": "cancel"}
+UNKNOWN = ACCEPT | {"action": "maybe"}
+
+
+# A client that declared forms and cannot show this one gets a preview up to 2025-11-25, where nothing of the call is
+# answered yet.
+@dataclass(frozen=True)
+class Row:
+    """What a client answers, and the outcome of its call.
+
+    Attributes:
+        answer: The client's answer; None: it does not answer.
+        handshake: The outcome up to 2025-11-25.
+        newest: The outcome in the newest era.
+    """
+
+    answer: Message | None
+    handshake: str
+    newest: str
+
+    def outcome(self, era: str) -> str:
+        """Return the outcome of the call in an era."""
+        return self.handshake if era == "legacy" else self.newest
+
+
+ANSWERS = {
+    "accepts": Row(ACCEPT, "applied", "applied"),
+    "accepts-false": Row(accept({"confirm": False}), "declined", "declined"),
+    "accepts-a-word": Row(accept({"confirm": "true"}), "declined", "declined"),
+    "accepts-a-number": Row(accept({"confirm": 1}), "declined", "declined"),
+    "accepts-without-the-field": Row(accept({}), "declined", "declined"),
+    "accepts-without-content": Row(accept(None), "declined", "declined"),
+    "declines": Row(DECLINED, "declined", "declined"),
+    "cancels": Row(CANCELLED, "cancelled", "cancelled"),
+    "malformed": Row(accept({"confirm": {"yes": True}}), "preview", "error"),
+    "unknown-action": Row(UNKNOWN, "preview", "error"),
+    "another-result": Row({"roots": []}, "preview", "cancelled"),
+    "error": Row(CLIENT_ERROR, "preview", "error"),
+    "method-not-found": Row(METHOD_NOT_FOUND, "preview", "error"),
+    "silence": Row(None, "timed_out", "asked"),
 }
 
 
@@ -51,21 +77,31 @@ def server_of(asking: Asking, seconds: float = 600) -> Any:
     return make_target_server(seconds, settings=notes_settings(asking.policy))
 
 
+async def call_wipe(raw: Raw, name: str) -> str:
+    """Return the outcome of a first call."""
+    return await call(raw, "wipe", name=name)
+
+
+async def confirm_wipe(raw: Raw, name: str) -> str:
+    """Return the outcome of a call with `confirm`."""
+    return await call(raw, "wipe", name=name, confirm=True)
+
+
 @pytest.mark.parametrize("mounted", [False, True], ids=["alone", "mounted"])
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_only_an_accepted_form_with_true_applies(
     name: str, era: str, mounted: bool
 ) -> None:
-    answer, handshake, newest = ANSWERS[name]
+    row = ANSWERS[name]
     server = make_target_server(0.2 if name == "silence" else 600)
     parent: Any = server
     if mounted:
         parent = FastMCP("parent")
         parent.mount(server)
     wiped = "a\x1b[2J" + "b" * 100
-    async with connect(parent, era, answer) as raw:
-        outcome = await call(raw, "wipe", name=wiped)
-    assert outcome == (handshake if era == "legacy" else newest)
+    async with connect(parent, era, row.answer) as raw:
+        outcome = await call_wipe(raw, wiped)
+    assert outcome == row.outcome(era)
     visible_name = f"a\ufffd[2J{'b' * 100}"
     in_question = f"{visible_name[:79]}… (105 characters)"
     assert raw.questions == [
@@ -80,24 +116,24 @@ async def test_only_true_applies_where_the_policy_previews_first(
     name: str, era: str
 ) -> None:
     """Where the policy previews first, a call with `confirm` asks; `confirm` then makes no preview."""
-    answer, handshake, newest = ANSWERS[name]
+    row = ANSWERS[name]
     settings = notes_settings(PREVIEW_FIRST)
     server = make_target_server(0.2 if name == "silence" else 600, settings=settings)
-    async with connect(server, era, answer) as raw:
-        outcome = await call(raw, "wipe", name="a", confirm=True)
-    expected = handshake if era == "legacy" else newest
+    async with connect(server, era, row.answer) as raw:
+        outcome = await confirm_wipe(raw, "a")
+    expected = row.outcome(era)
     assert outcome == {"preview": "error"}.get(expected, expected)
     assert (["a"] if name == "accepts" else []) == DONE
 
 
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_only_true_applies_where_the_policy_refuses(name: str, era: str) -> None:
-    answer, handshake, newest = ANSWERS[name]
+    row = ANSWERS[name]
     settings = notes_settings(REFUSE)
     server = make_target_server(0.2 if name == "silence" else 600, settings=settings)
-    async with connect(server, era, answer) as raw:
-        outcome = await call(raw, "wipe", name="a")
-    expected = handshake if era == "legacy" else newest
+    async with connect(server, era, row.answer) as raw:
+        outcome = await call_wipe(raw, "a")
+    expected = row.outcome(era)
     assert outcome == {"preview": "error"}.get(expected, expected)
     assert (["a"] if name == "accepts" else []) == DONE
 
@@ -106,7 +142,7 @@ async def test_confirm_does_not_answer_for_a_user_who_can_be_asked(
     asking: Asking, era: str
 ) -> None:
     async with connect(server_of(asking), era, DECLINE) as raw:
-        assert await call(raw, "wipe", name="a", confirm=True) == "declined"
+        assert await confirm_wipe(raw, "a") == "declined"
     assert DONE == []
 
 
@@ -115,7 +151,7 @@ async def test_the_first_call_asks_unless_the_policy_previews_first(
 ) -> None:
     first = "preview" if asking.policy.preview_first else "declined"
     async with connect(server_of(asking), era, DECLINE) as raw:
-        assert await call(raw, "wipe", name="a") == first
+        assert await call_wipe(raw, "a") == first
     assert DONE == []
 
 
@@ -201,17 +237,17 @@ async def test_the_rest_is_refused_after_a_partial_result(asking: Asking) -> Non
 
 async def test_a_client_that_does_not_know_forms_is_not_asked_again() -> None:
     async with connect(make_target_server(), "legacy", METHOD_NOT_FOUND, ACCEPT) as raw:
-        assert await call(raw, "wipe", name="a") == "preview"
-        assert await call(raw, "wipe", name="b") == "preview"
+        assert await call_wipe(raw, "a") == "preview"
+        assert await call_wipe(raw, "b") == "preview"
     assert len(raw.questions) == 1
     assert DONE == []
 
 
 async def test_a_client_that_failed_once_is_asked_again() -> None:
     async with connect(make_target_server(), "legacy", CLIENT_ERROR, DECLINE) as raw:
-        assert await call(raw, "wipe", name="a") == "preview"
-        assert await call(raw, "wipe", name="a", confirm=True) == "declined"
-        assert await call(raw, "wipe", name="a", confirm=True) == "declined"
+        assert await call_wipe(raw, "a") == "preview"
+        assert await confirm_wipe(raw, "a") == "declined"
+        assert await confirm_wipe(raw, "a") == "declined"
     assert len(raw.questions) == 3
     assert DONE == []
 
@@ -227,17 +263,17 @@ async def test_a_client_that_failed_once_is_asked_again() -> None:
 async def test_a_no_ends_the_preview(asking: Asking, outcomes: list[str]) -> None:
     """When the form fails later, `confirm` finds no preview of before the no."""
     async with connect(server_of(asking), "legacy", DECLINE, CLIENT_ERROR) as raw:
-        assert await call(raw, "wipe", name="a") == outcomes[0]
-        assert await call(raw, "wipe", name="a", confirm=True) == outcomes[1]
-        assert await call(raw, "wipe", name="a", confirm=True) == outcomes[2]
+        assert await call_wipe(raw, "a") == outcomes[0]
+        assert await confirm_wipe(raw, "a") == outcomes[1]
+        assert await confirm_wipe(raw, "a") == outcomes[2]
     assert DONE == []
 
 
 async def test_where_no_form_is_shown_two_steps_apply(asking: Asking) -> None:
     async with connect(server_of(asking), "legacy", CLIENT_ERROR) as raw:
-        assert await call(raw, "wipe", name="a") == "preview"
-        assert await call(raw, "wipe", name="a", confirm=True) == "applied"
-        assert await call(raw, "wipe", name="a", confirm=True) == "error"
+        assert await call_wipe(raw, "a") == "preview"
+        assert await confirm_wipe(raw, "a") == "applied"
+        assert await confirm_wipe(raw, "a") == "error"
     assert DONE == ["a"]
 
 
@@ -258,4 +294,4 @@ async def test_nothing_is_applied_when_one_side_leaves_while_asked(
 
 async def test_a_cancelled_form_is_no_decline(era: str) -> None:
     async with connect(make_target_server(), era, CANCEL) as raw:
-        assert await call(raw, "wipe", name="a") == "cancelled"
+        assert await call_wipe(raw, "a") == "cancelled"

@@ -7,7 +7,7 @@ import pytest
 
 from engine.tests.engine_support.calls import Asking, answer, call
 from engine.tests.engine_support.notes.server import notes_settings
-from engine.tests.engine_support.raw import Message, connect, user
+from engine.tests.engine_support.raw import Message, Raw, connect, user
 from engine.tests.engine_support.targets import DONE, make_target_server
 
 pytestmark = pytest.mark.anyio
@@ -19,114 +19,120 @@ def server_of(asking: Asking, seconds: float = 600) -> Any:
     return make_target_server(seconds, settings=notes_settings(asking.policy))
 
 
+async def ask_to_wipe(raw: Raw, asking: Asking) -> str:
+    """Call `wipe`, and return the sealed state of its question."""
+    assert await call(raw, "wipe", name="a", **asking.arguments) == "asked"
+    return raw.states[0]
+
+
+async def accept_wipe(
+    raw: Raw, state: str | None, asking: Asking, tool: str = "wipe", **changes: Any
+) -> list[str]:
+    """Accept a question of `wipe` by hand, and return the outcomes.
+
+    Args:
+        raw: The client.
+        state: The sealed state of the question.
+        asking: The policy, and what the call has sent.
+        tool: The tool that is called.
+        changes: Arguments of `answer` that differ from the first call.
+    """
+    arguments: Message = {"name": "a"} | asking.arguments | changes
+    return await answer(raw, state, tool, **arguments)
+
+
 async def test_an_answer_needs_a_question(asking: Asking) -> None:
-    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
-        assert await call(raw, "wipe", **arguments) == "asked"
-        assert await answer(raw, None, "wipe", **arguments) == ["asked"]
+        await ask_to_wipe(raw, asking)
+        assert await accept_wipe(raw, None, asking) == ["asked"]
     assert DONE == []
 
 
 async def test_a_made_up_state_is_refused(asking: Asking) -> None:
-    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
-        assert await call(raw, "wipe", **arguments) == "asked"
-        assert await answer(raw, "asked-0", "wipe", **arguments) == ["error"]
+        await ask_to_wipe(raw, asking)
+        assert await accept_wipe(raw, "asked-0", asking) == ["error"]
     assert DONE == []
 
 
 async def test_an_altered_state_is_refused(asking: Asking) -> None:
-    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
-        assert await call(raw, "wipe", **arguments) == "asked"
-        state = raw.states[0]
+        state = await ask_to_wipe(raw, asking)
         other_letter = "B" if state[-9] == "A" else "A"
         altered = state[:-9] + other_letter + state[-8:]
-        assert await answer(raw, altered, "wipe", **arguments) == ["error"]
+        assert await accept_wipe(raw, altered, asking) == ["error"]
     assert DONE == []
 
 
 async def test_a_state_is_refused_with_other_arguments(asking: Asking) -> None:
-    confirmation = asking.arguments
     async with connect(server_of(asking), ERA) as raw:
-        assert await call(raw, "wipe", name="a", **confirmation) == "asked"
-        outcomes = await answer(raw, raw.states[0], "wipe", name="b", **confirmation)
+        state = await ask_to_wipe(raw, asking)
+        outcomes = await accept_wipe(raw, state, asking, name="b")
         assert outcomes == ["error"]
     assert DONE == []
 
 
 async def test_a_state_is_refused_by_another_tool(asking: Asking) -> None:
-    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
-        assert await call(raw, "wipe", **arguments) == "asked"
-        outcomes = await answer(raw, raw.states[0], "wipe_halves", **arguments)
+        state = await ask_to_wipe(raw, asking)
+        outcomes = await accept_wipe(raw, state, asking, tool="wipe_halves")
         assert outcomes == ["error"]
     assert DONE == []
 
 
 async def test_a_state_is_refused_for_another_user(asking: Asking) -> None:
-    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
         with user("ann"):
-            assert await call(raw, "wipe", **arguments) == "asked"
+            state = await ask_to_wipe(raw, asking)
         with user("bob"):
-            assert await answer(raw, raw.states[0], "wipe", **arguments) == ["error"]
-        assert await answer(raw, raw.states[0], "wipe", **arguments) == ["error"]
+            assert await accept_wipe(raw, state, asking) == ["error"]
+        assert await accept_wipe(raw, state, asking) == ["error"]
     assert DONE == []
 
 
 async def test_a_state_is_refused_by_another_server(asking: Asking) -> None:
-    arguments: Message = {"name": "a"} | asking.arguments
     async with (
         connect(server_of(asking), ERA) as raw,
         connect(server_of(asking), ERA) as started_again,
     ):
-        assert await call(raw, "wipe", **arguments) == "asked"
-        state = raw.states[0]
-        assert await answer(started_again, state, "wipe", **arguments) == ["error"]
+        state = await ask_to_wipe(raw, asking)
+        assert await accept_wipe(started_again, state, asking) == ["error"]
     assert DONE == []
 
 
 async def test_a_state_is_answered_once(asking: Asking) -> None:
-    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
-        assert await call(raw, "wipe", **arguments) == "asked"
-        state = raw.states[0]
-        assert await answer(raw, state, "wipe", **arguments) == ["applied"]
-        assert await answer(raw, state, "wipe", **arguments) == ["asked"]
+        state = await ask_to_wipe(raw, asking)
+        assert await accept_wipe(raw, state, asking) == ["applied"]
+        assert await accept_wipe(raw, state, asking) == ["asked"]
     assert DONE == ["a"]
 
 
 async def test_only_one_of_two_simultaneous_answers_counts(
     asking: Asking, slow_store: Any
 ) -> None:
-    arguments: Message = {"name": "a"} | asking.arguments
     server = server_of(asking)
     slow_store(server)
     async with connect(server, ERA) as raw:
-        assert await call(raw, "wipe", **arguments) == "asked"
-        outcomes = await answer(raw, raw.states[0], "wipe", times=2, **arguments)
+        state = await ask_to_wipe(raw, asking)
+        outcomes = await accept_wipe(raw, state, asking, times=2)
         assert outcomes == ["applied", "asked"]
     assert DONE == ["a"]
 
 
 async def test_a_state_expires(asking: Asking) -> None:
-    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking, 0.2), ERA) as raw:
-        assert await call(raw, "wipe", **arguments) == "asked"
+        state = await ask_to_wipe(raw, asking)
         await anyio.sleep(0.3)
-        assert await answer(raw, raw.states[0], "wipe", **arguments) == ["error"]
+        assert await accept_wipe(raw, state, asking) == ["error"]
     assert DONE == []
 
 
 async def test_a_state_without_an_answer_to_its_question_is_a_cancel(
     asking: Asking,
 ) -> None:
-    arguments: Message = {"name": "a"} | asking.arguments
     async with connect(server_of(asking), ERA) as raw:
-        assert await call(raw, "wipe", **arguments) == "asked"
-        outcomes = await answer(
-            raw, raw.states[0], "wipe", question="another", **arguments
-        )
+        state = await ask_to_wipe(raw, asking)
+        outcomes = await accept_wipe(raw, state, asking, question="another")
         assert outcomes == ["cancelled"]
     assert DONE == []

@@ -1,5 +1,6 @@
 """A client that cannot be asked previews a call, and the same call with `confirm` applies it, once."""
 
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from engine.tests.engine_support.notes.server import (
     TWO_STEP,
     notes_settings,
 )
-from engine.tests.engine_support.raw import Message, connect, user
+from engine.tests.engine_support.raw import Message, Raw, connect, user
 from engine.tests.engine_support.targets import (
     DONE,
     build_policy_tool,
@@ -44,66 +45,83 @@ def server_of(policy: Policy, seconds: float = 600) -> Any:
     return make_target_server(seconds, settings=notes_settings(policy))
 
 
+def connect_without_forms(
+    policy: Policy, era: str, seconds: float = 600
+) -> AbstractAsyncContextManager[Raw]:
+    """Connect a client that shows no form to a server under a policy."""
+    return connect(server_of(policy, seconds), era, can=CANNOT_ASK)
+
+
+async def preview_wipe(raw: Raw, name: str) -> str:
+    """Return the outcome of a first call."""
+    return await call(raw, "wipe", name=name)
+
+
+async def confirm_wipe(raw: Raw, name: str) -> str:
+    """Return the outcome of a call with `confirm`."""
+    return await call(raw, "wipe", name=name, confirm=True)
+
+
 async def test_confirm_without_a_preview_applies_nothing(
     policy: Policy, era: str
 ) -> None:
-    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+    async with connect_without_forms(policy, era) as raw:
         for _ in range(2):
-            assert await call(raw, "wipe", name="a", confirm=True) == "error"
+            assert await confirm_wipe(raw, "a") == "error"
     assert DONE == []
 
 
 async def test_a_second_preview_applies_nothing(policy: Policy, era: str) -> None:
-    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+    async with connect_without_forms(policy, era) as raw:
         for _ in range(2):
-            assert await call(raw, "wipe", name="a") == "preview"
+            assert await preview_wipe(raw, "a") == "preview"
     assert DONE == []
 
 
 async def test_a_preview_is_applied_once(policy: Policy, era: str) -> None:
-    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
-        assert await call(raw, "wipe", name="a") == "preview"
-        assert await call(raw, "wipe", name="a", confirm=True) == "applied"
-        assert await call(raw, "wipe", name="a", confirm=True) == "error"
-        assert await call(raw, "wipe", name="a", confirm=True) == "error"
+    async with connect_without_forms(policy, era) as raw:
+        assert await preview_wipe(raw, "a") == "preview"
+        assert await confirm_wipe(raw, "a") == "applied"
+        assert await confirm_wipe(raw, "a") == "error"
+        assert await confirm_wipe(raw, "a") == "error"
     assert DONE == ["a"]
 
 
 async def test_each_preview_can_be_applied(policy: Policy, era: str) -> None:
-    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+    async with connect_without_forms(policy, era) as raw:
         for _ in range(2):
-            assert await call(raw, "wipe", name="a") == "preview"
-            assert await call(raw, "wipe", name="a", confirm=True) == "applied"
+            assert await preview_wipe(raw, "a") == "preview"
+            assert await confirm_wipe(raw, "a") == "applied"
     assert DONE == ["a", "a"]
 
 
 async def test_a_preview_does_not_confirm_other_arguments(
     policy: Policy, era: str
 ) -> None:
-    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
-        assert await call(raw, "wipe", name="a") == "preview"
-        assert await call(raw, "wipe", name="b", confirm=True) == "error"
-        assert await call(raw, "wipe", name="b", confirm=True) == "error"
+    async with connect_without_forms(policy, era) as raw:
+        assert await preview_wipe(raw, "a") == "preview"
+        assert await confirm_wipe(raw, "b") == "error"
+        assert await confirm_wipe(raw, "b") == "error"
     assert DONE == []
 
 
 async def test_a_preview_does_not_confirm_another_tool(
     policy: Policy, era: str
 ) -> None:
-    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+    async with connect_without_forms(policy, era) as raw:
         assert await call(raw, "wipe_halves", name="a") == "preview"
-        assert await call(raw, "wipe", name="a", confirm=True) == "error"
+        assert await confirm_wipe(raw, "a") == "error"
     assert DONE == []
 
 
 async def test_a_preview_does_not_confirm_for_another_user(
     policy: Policy, era: str
 ) -> None:
-    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+    async with connect_without_forms(policy, era) as raw:
         with user("ann"):
-            assert await call(raw, "wipe", name="a") == "preview"
+            assert await preview_wipe(raw, "a") == "preview"
         with user("bob"):
-            assert await call(raw, "wipe", name="a", confirm=True) == "error"
+            assert await confirm_wipe(raw, "a") == "error"
     assert DONE == []
 
 
@@ -114,16 +132,16 @@ async def test_a_preview_does_not_confirm_in_another_session() -> None:
         connect(server, "legacy", can=CANNOT_ASK) as raw,
         connect(server, "legacy", can=CANNOT_ASK) as second_session,
     ):
-        assert await call(raw, "wipe", name="a") == "preview"
-        assert await call(second_session, "wipe", name="a", confirm=True) == "error"
+        assert await preview_wipe(raw, "a") == "preview"
+        assert await confirm_wipe(second_session, "a") == "error"
     assert DONE == []
 
 
 async def test_a_preview_expires(policy: Policy, era: str) -> None:
-    async with connect(server_of(policy, 0.2), era, can=CANNOT_ASK) as raw:
-        assert await call(raw, "wipe", name="a") == "preview"
+    async with connect_without_forms(policy, era, seconds=0.2) as raw:
+        assert await preview_wipe(raw, "a") == "preview"
         await anyio.sleep(0.3)
-        assert await call(raw, "wipe", name="a", confirm=True) == "error"
+        assert await confirm_wipe(raw, "a") == "error"
     assert DONE == []
 
 
@@ -134,7 +152,7 @@ async def test_only_one_of_several_simultaneous_confirms_applies(
     server = server_of(policy)
     slow_store(server)
     async with connect(server, era, can=CANNOT_ASK) as raw:
-        assert await call(raw, "wipe", name="a") == "preview"
+        assert await preview_wipe(raw, "a") == "preview"
         outcomes = await call_at_once(raw, times, "wipe", name="a", confirm=True)
         assert set(outcomes) == {"applied", "error"}
         outcomes = await call_at_once(raw, 2, "wipe", name="a", confirm=True)
@@ -147,10 +165,10 @@ async def test_a_flood_of_previews_pushes_out_the_first(
 ) -> None:
     server = server_of(policy)
     async with connect(server, era, can=CANNOT_ASK) as raw:
-        assert await call(raw, "wipe", name="a") == "preview"
+        assert await preview_wipe(raw, "a") == "preview"
         for number in range(2 * small_store):
-            assert await call(raw, "wipe", name=str(number)) == "preview"
-        assert await call(raw, "wipe", name="a", confirm=True) == "error"
+            assert await preview_wipe(raw, str(number)) == "preview"
+        assert await confirm_wipe(raw, "a") == "error"
     assert DONE == []
     store: Any = guard_of(server).gate.store
     assert len(await store.keys(collection=COLLECTION)) <= small_store
@@ -162,13 +180,13 @@ async def test_a_client_that_shows_links_alone_gets_a_preview(
     links_alone: Message = {"elicitation": {"url": {}}}
     async with connect(server_of(policy), era, can=links_alone) as raw:
         for _ in range(2):
-            assert await call(raw, "wipe", name="a") == "preview"
+            assert await preview_wipe(raw, "a") == "preview"
     assert raw.questions == []
     assert DONE == []
 
 
 async def test_each_question_of_a_body_is_a_step(policy: Policy, era: str) -> None:
-    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+    async with connect_without_forms(policy, era) as raw:
         assert await call(raw, "wipe_halves", name="a") == "preview"
         steps = [{"name": "a", "confirm": True}] * 3
         outcomes = await outcomes_of(raw, "wipe_halves", steps)
@@ -179,7 +197,7 @@ async def test_each_question_of_a_body_is_a_step(policy: Policy, era: str) -> No
 async def test_a_body_without_the_parameter_has_no_steps(
     policy: Policy, era: str
 ) -> None:
-    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+    async with connect_without_forms(policy, era) as raw:
         assert await call(raw, "wipe_each", names=[]) == "error"
     assert DONE == []
 
@@ -187,7 +205,7 @@ async def test_a_body_without_the_parameter_has_no_steps(
 async def test_a_tool_that_is_called_by_another_has_no_steps(
     policy: Policy, era: str
 ) -> None:
-    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+    async with connect_without_forms(policy, era) as raw:
         assert await call(raw, "wipe_each", names=["a"]) == "error"
     assert DONE == []
 
@@ -197,7 +215,7 @@ async def test_confirm_says_why_it_applies_nothing(policy: Policy, era: str) -> 
         message = await message_of(raw, "wipe", **arguments)
         return str(message["result"]["content"][0]["text"])
 
-    async with connect(server_of(policy), era, can=CANNOT_ASK) as raw:
+    async with connect_without_forms(policy, era) as raw:
         not_previewed = await text_of(name="a", confirm=True)
         assert not_previewed.startswith("nothing is pending for wipe with these")
         await text_of(name="a")

@@ -30,11 +30,15 @@ def tool(required: list[str], **properties: dict[str, Any]) -> Tool:
         (1, 0, 12),
         ("note", "0note", "note2"),
         ("docs/note.txt", "docs/0note.txt", "docs/note2.txt"),
-        ("00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000000", "00000000-0000-0000-0000-000000000002"),
+        (
+            "00000000-0000-0000-0000-000000000001",
+            "00000000-0000-0000-0000-000000000000",
+            "00000000-0000-0000-0000-000000000002",
+        ),
         (True, True, True),
         (None, None, None),
     ],
-)  # fmt: skip
+)
 def test_another_identity_is_of_the_same_kind(
     value: Any, before: Any, after: Any
 ) -> None:

@@ -62,6 +62,7 @@ class StubSuite:
     ) -> None:
         """Take the two functions, and parameters besides `note_id`."""
         self.parameters = parameters
+        self.required = ["note_id"]
         self.behavior = "delete"
         (folder / "test_delete_note.py").touch()
         (folder / "test_read_note.py").touch()
@@ -125,10 +126,13 @@ class StubSuite:
         self.truth["destructive"] = self.truth["idempotent"] = False
 
     async def prove(self) -> None:
+        properties = dict(self.parameters)
+        if "note_id" in self.required:
+            properties = {"note_id": {"type": "integer"}, **properties}
         schema = {
             "type": "object",
-            "properties": {"note_id": {"type": "integer"}, **self.parameters},
-            "required": ["note_id"],
+            "properties": properties,
+            "required": self.required,
         }
         wire = {"name": f"{self.behavior}_note", "inputSchema": schema}
         tool = Tool(wire, proof=self.proof)

@@ -20,6 +20,14 @@ class Backend:
     def begin(self, tool: str) -> None:
         """Forget what arranged the case; from now on the calls of a tool count."""
 
-    def find_unproven(self, *, read_only: bool, idempotent: bool) -> str:
-        """Return what was sent to an API that the truth of a tool does not allow, or nothing."""
+    def find_unproven(
+        self, *, read_only: bool, idempotent: bool, refused: bool = False
+    ) -> str:
+        """Return what was sent to an API that the truth of a tool does not allow, or nothing.
+
+        Args:
+            read_only: Whether the tool only reads.
+            idempotent: Whether the tool is idempotent.
+            refused: Whether the tool ended with an error.
+        """
         return ""

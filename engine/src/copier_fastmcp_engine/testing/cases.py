@@ -27,6 +27,7 @@ FORMATS = {
 }
 # What turns an identity into another one: in order before it, behind it, or one that does not exist
 BEFORE, BEHIND, ABSENT = "0", "2", "9999"
+LARGE = 1000  # more than the limits that a tool sets itself
 UNLIKE = "qjz"  # a text that is in no other one, and in which no other one is
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TARGET = re.compile(
@@ -220,6 +221,7 @@ class Variants:
             yield from changed
         elif not is_passed:
             self.unsure += changed[:1]
+        self.unsure += self._vary_size(name, schema)
         if is_passed and name not in self.required:
             fewer = {key: value for key, value in self.arguments.items() if key != name}
             self.unsure.append(replace(self.plain, arguments=fewer, name=f"no {name}"))
@@ -242,6 +244,15 @@ class Variants:
                 )
                 self.unsure.append(replace(then, arguments=self.arguments))
 
+    def _vary_size(self, name: str, schema: Mapping[str, Any]) -> list[Variant]:
+        """Return a variant of a read with the largest number that a parameter accepts."""
+        if self.behavior != "read" or name in self.names:
+            return []
+        for part in (schema, *schema.get("anyOf", ())):
+            if part.get("type") == "integer" and "enum" not in part:
+                return [self._vary(name, min(LARGE, part.get("maximum", LARGE)))]
+        return []
+
     def _adds_text(self, name: str, schema: Mapping[str, Any]) -> bool:
         """Tell whether a parameter is a text that is added to another one."""
         value = self.arguments.get(name)
@@ -260,6 +271,9 @@ class Variants:
             absent = other_identity(item, ABSENT)
             if absent != item:
                 yield self._vary(name, [absent] if isinstance(value, list) else absent)
+            schema = self.tool.parameters.get(name, {})
+            if isinstance(value, list) and not schema.get("minItems"):
+                yield self._vary(name, [])
 
 
 def _is_choice(schema: Mapping[str, Any]) -> bool:

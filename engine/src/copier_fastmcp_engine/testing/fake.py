@@ -35,6 +35,7 @@ IDEMPOTENT = (*SAFE, "PUT", "DELETE")
 EFFECTS = {"POST": "makes", "PUT": "replaces", "PATCH": "merges", "DELETE": "removes"}
 TEXTS = ("query", "q", "search", "text", "term")
 SIZES = ("limit", "per_page", "page_size", "max_results")
+CONFLICT = 409
 VERSIONS = ("etag", "version", "if_match", "revision")
 Record = dict[str, Any]
 Effect = str | Callable[["Fake", httpx2.Request], httpx2.Response]
@@ -80,12 +81,13 @@ def _host_of(event: str, args: tuple[Any, ...]) -> str:
 
 
 class Sent(NamedTuple):
-    """A request that a tool sent, what it does, and whether it does more when it is sent again."""
+    """A request that a tool sent, what it does, whether it does more when it is sent again, and its status."""
 
     method: str
     path: str
     effect: Effect
     accumulates: bool
+    status: int
 
 
 class Fake:
@@ -137,7 +139,8 @@ class Fake:
             once = copy.deepcopy(self.records)
             self.apply_effect(effect, places, request, rule)
             accumulates, self.records = self.records != once, once
-        self.sent.append(Sent(request.method, f"/{path}", effect, accumulates))
+        status = answer.status_code
+        self.sent.append(Sent(request.method, f"/{path}", effect, accumulates, status))
         if rule.get("lists") and answer.is_success:
             return httpx2.Response(answer.status_code, json=[answer.json()])
         return answer
@@ -280,7 +283,13 @@ class Fake:
         for place in places:
             if children := self.list_children(place):
                 return self._build_page(children, request)
+        if is_get and request.url.query and not self._has_siblings(path):
+            return httpx2.Response(200, json=[])
         return build_failure(404, f"there is no {path}")
+
+    def _has_siblings(self, path: str) -> bool:
+        """Tell whether a path is that of a record, since others are next to it."""
+        return bool(self.list_children(path.rpartition("/")[0]))
 
     def _build_page(
         self, places: list[str], request: httpx2.Request
@@ -447,13 +456,21 @@ class FakedBackend(Backend):
         """Return all records by their paths."""
         return copy.deepcopy(self.fake.records)
 
-    def find_unproven(self, *, read_only: bool, idempotent: bool) -> str:
+    def find_unproven(
+        self, *, read_only: bool, idempotent: bool, refused: bool = False
+    ) -> str:
         """Return what was sent that the truth of a tool does not allow, or nothing."""
-        for method, path, effect, accumulates in self.fake.sent:
-            if read_only and method not in SAFE and effect not in ("finds", "reads"):
-                return f"it says read-only, but sent {method} {path}"
-            if idempotent and method not in IDEMPOTENT and accumulates:
-                return f"it says idempotent, but sent {method} {path}, which does more when it is sent again"
+        for sent in self.fake.sent:
+            request = f"{sent.method} {sent.path}"
+            is_read = sent.method in SAFE or sent.effect in ("finds", "reads")
+            if read_only and not is_read:
+                return f"it says read-only, but sent {request}"
+            if idempotent and sent.method not in IDEMPOTENT and sent.accumulates:
+                return f"it says idempotent, but sent {request}, which does more when it is sent again"
+        last = self.fake.sent[-1] if self.fake.sent else None
+        if idempotent and refused and last and last.status == CONFLICT:
+            if last.method not in IDEMPOTENT and last.effect == "makes":
+                return f"it says idempotent, but its repeated {last.method} {last.path} conflicts with the first one"
         return ""
 
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .rules import Tool
+from .rules import Tool, format_finding
 
 FILE = "annotations.lock.json"
-MEND = "restore it from git, or delete it and run `uv run tests/policy/pin.py`"
+COMMAND = "`uv run tests/policy/pin.py`"
+MEND = f"restore it from git, or delete it and run {COMMAND}"
+CURRENT, READABLE = "lock-current", "lock-readable"  # rules
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
 TEXTS = ("behavior", "title", "description", "why", "effect", "exceptions")
@@ -133,9 +134,8 @@ def load_lock(path: Path) -> Lock:
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         reason = " ".join(str(error).split())
-        raise ValueError(
-            f"{path}: not a lock ({type(error).__name__}: {reason}); {MEND}"
-        ) from None
+        text = f"{path}: not a lock ({type(error).__name__}: {reason})"
+        raise ValueError(format_finding(text, MEND, READABLE)) from None
 
 
 def normalize_schema(
@@ -161,20 +161,26 @@ def normalize_schema(
         return normalize_schema(resolved, defs, (*within, target))
     normalized: dict[str, Any] = {}
     for key, value in sorted(schema.items()):
-        if key in ("$defs", "title"):
+        if key in ("$defs", "title") or key.startswith("x-"):
             continue
-        if key in NAMED:
-            named = {}
-            for name, subschema in sorted(value.items()):
-                named[name] = normalize_schema(subschema, defs, within)
-            normalized[key] = named
-        elif key in ("required", "type", "enum") and isinstance(value, list):
-            normalized[key] = sorted(value, key=json.dumps)
-        elif key in WORDS or key == "const":
-            normalized[key] = value
-        elif not key.startswith("x-"):
-            normalized[key] = normalize_schema(value, defs, within)
+        normalized[key] = _normalize_keyword(key, value, defs, within)
     return normalized
+
+
+def _normalize_keyword(
+    key: str, value: Any, defs: Schema, within: tuple[str, ...]
+) -> Any:
+    """Return the value of one keyword of a schema, as `normalize_schema` does."""
+    if key in NAMED:
+        named = {}
+        for name, subschema in sorted(value.items()):
+            named[name] = normalize_schema(subschema, defs, within)
+        return named
+    if key in ("required", "type", "enum") and isinstance(value, list):
+        return sorted(value, key=json.dumps)
+    if key in WORDS or key == "const":
+        return value
+    return normalize_schema(value, defs, within)
 
 
 def covers(wide: Any, narrow: Any) -> bool:
@@ -340,6 +346,10 @@ def _collect_aliases(tools: Mapping[str, Schema]) -> dict[str, str]:
     return aliases
 
 
+def _pick_tools(tools: Mapping[str, Schema], names: Set[str]) -> dict[str, Schema]:
+    return {name: tools[name] for name in names}
+
+
 def _match_renamed(
     old: Mapping[str, Schema], new: Mapping[str, Schema]
 ) -> dict[str, str]:
@@ -361,6 +371,21 @@ def compare_locks(pinned: Lock, running: Lock) -> list[Difference]:
     """Return every difference between two locks, sorted by the lines that they make."""
     old = pinned["tools"]
     new = running["tools"]
+    differences, old_names = _compare_names(old, new)
+    rendered = "RENDERED" if pinned["versions"] != running["versions"] else ""
+    for name in (old.keys() & new.keys()) | old_names.keys():
+        old_entry = old[old_names.get(name, name)]
+        differences += _compare_entries(name, old_entry, new[name], rendered)
+    if _has_other_digest(pinned.get("proof", {}), running.get("proof", {}), "snapshot"):
+        differences.append(Difference(SNAPSHOT, "", PROOF_CHANGED))
+    differences += _compare_components(pinned, running)
+    return sorted(differences, key=str)
+
+
+def _compare_names(
+    old: Mapping[str, Schema], new: Mapping[str, Schema]
+) -> tuple[list[Difference], dict[str, str]]:
+    """Return the tools that are new, gone or renamed, and the old name of each that was renamed."""
     current_names = _collect_aliases(new)
     aliases = {}
     for old_name in old.keys() - new.keys():
@@ -368,32 +393,22 @@ def compare_locks(pinned: Lock, running: Lock) -> list[Difference]:
             aliases[old_name] = current_names[old_name]
     removed = old.keys() - new.keys() - aliases.keys()
     added = new.keys() - old.keys() - set(aliases.values())
-    renamed = _match_renamed(
-        {name: old[name] for name in removed}, {name: new[name] for name in added}
-    )
+    renamed = _match_renamed(_pick_tools(old, removed), _pick_tools(new, added))
     differences = []
     for new_name, old_name in renamed.items():
         differences.append(Difference(old_name, "RENAMED", f"is {new_name} now"))
-    for old_name, new_name in aliases.items():
-        text = f"is {new_name} now, and still answers"
-        differences.append(Difference(old_name, "RENAMED", text))
     for name in removed - set(renamed.values()):
         differences.append(Difference(name, "BREAKING", "is gone"))
     for name in _collect_aliases(old).keys() - current_names.keys() - new.keys():
         differences.append(Difference(name, "BREAKING", "no longer answers"))
     for old_name, new_name in aliases.items():
+        text = f"is {new_name} now, and still answers"
+        differences.append(Difference(old_name, "RENAMED", text))
         if new_name not in old:
             renamed[new_name] = old_name
     for name in added - renamed.keys():
         differences.append(Difference(name, "", NEW))
-    rendered = "RENDERED" if pinned["versions"] != running["versions"] else ""
-    for name in (old.keys() & new.keys()) | renamed.keys():
-        old_entry = old[renamed.get(name, name)]
-        differences += _compare_entries(name, old_entry, new[name], rendered)
-    if _has_other_digest(pinned.get("proof", {}), running.get("proof", {}), "snapshot"):
-        differences.append(Difference(SNAPSHOT, "", PROOF_CHANGED))
-    differences += _compare_components(pinned, running)
-    return sorted(differences, key=str)
+    return differences, renamed
 
 
 def _is_equivalent(old: Schema, new: Schema) -> bool:

@@ -17,11 +17,12 @@ from .cases import parse_probe
 from .opening import open_project
 from .project import ProjectUnderTest, is_start_error
 from .proofs import compute_snapshot_digest, describe_proof, list_methods
-from .rules import Tool
+from .rules import Tool, format_finding
 from .tool_table import format_components, format_table
 
 PAGE = Path("docs/tools.md")
-COMMAND = "`uv run tests/policy/pin.py`"
+COMMAND = lock.COMMAND
+CHANGED = "review these changes in git, and commit both files"
 # What the template writes into a probe until its tool can run: nothing to judge the tool by yet
 NOT_YET = re.compile("it is not implemented yet|no sample value is known")
 VERSION_TAG = re.compile(r"v?\d+(\.\d+)+\S*")
@@ -177,9 +178,9 @@ def read_pinned(root: Path) -> lock.Lock | None:
         command = [str(git), *words.split(), "--", lock.FILE]
         is_known |= bool(subprocess.run(command, cwd=root, capture_output=True).stdout)
     if is_known:
-        raise ValueError(
-            f"{lock.FILE} is missing: restore it from git, or run {COMMAND} and commit it"
-        )
+        remedy = f"restore it from git, or run {COMMAND} and commit it"
+        text = f"{lock.FILE} is missing"
+        raise ValueError(format_finding(text, remedy, lock.READABLE))
     return None
 
 
@@ -209,7 +210,10 @@ def pin(project: ProjectUnderTest, words: Sequence[str] = ()) -> str:
     pins.lock["released"] |= was_released or "--released" in words
     path.write_text(lock.format_lock(pins.lock), encoding="utf-8", newline="\n")
     (project.root / PAGE).write_text(pins.table, encoding="utf-8", newline="\n")
-    lines = lock.report_differences(before, pins.lock) if before else []
+    lines = []
+    changed = lock.report_differences(before, pins.lock) if before else []
+    if changed:
+        lines.append(format_finding("\n".join(changed), CHANGED, lock.CURRENT))
     if pins.lock["released"] and not was_released:
         lines.append("released: from now on each change that breaks callers is listed")
     lines.append(f"{lock.FILE} and docs/tools.md hold {len(pins.lock['tools'])} tools")

@@ -46,14 +46,23 @@ def describe_proof(path: Path, methods: Collection[str]) -> dict[str, Any]:
     for name in DECLARED:
         if name in assigned:
             proof[name] = _read_reasons(assigned[name])
-    for node in tree.body:
-        if isinstance(node, ast.AsyncFunctionDef) and node.name == "arrange":
-            proof["cases"] = _count_cases(node)
+    arrange = _find_arrange(tree)
+    if arrange is not None:
+        proof["cases"] = _count_cases(arrange)
     if lost_keys := sorted(_list_losses(tree)):
         proof["loses"] = lost_keys
     if replaced := sorted(_list_replaced(tree) & set(methods)):
         proof["replaces"] = replaced
     return proof
+
+
+def _find_arrange(tree: ast.Module) -> ast.AsyncFunctionDef | None:
+    """Return the function of a probe that prepares its cases; the last one of several counts, as in Python."""
+    arrange = None
+    for node in tree.body:
+        if isinstance(node, ast.AsyncFunctionDef) and node.name == "arrange":
+            arrange = node
+    return arrange
 
 
 def _collect_assigned(tree: ast.Module) -> dict[str, ast.expr]:

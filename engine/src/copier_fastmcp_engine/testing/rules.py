@@ -21,6 +21,18 @@ PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
 VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 
 
+def format_finding(text: str, remedy: str, rule: str) -> str:
+    """Return a finding as it is printed: what was seen, the remedy, and the rule that `explain` knows.
+
+    Args:
+        text: What was seen; of several lines, the remedy has one of its own.
+        remedy: What to do about it.
+        rule: The rule that is broken.
+    """
+    separator = "\n" if "\n" in text else "; "
+    return f"{text}{separator}{remedy} ({rule})"
+
+
 @dataclass(frozen=True)
 class Finding:
     """A violation of a rule: the rule, the tool, the message, the fix, and the source of the rule."""
@@ -30,6 +42,9 @@ class Finding:
     message: str
     mend: str
     source: str
+
+    def __str__(self) -> str:
+        return format_finding(f"{self.tool}: {self.message}", self.mend, self.rule)
 
 
 @dataclass(frozen=True)
@@ -336,7 +351,8 @@ def find_waiver_mistake(waiver: Any, tables: Tables) -> str:
         return f"a waiver has rule, until and why, and {waiver!r} has not"
     rule, until, reason = (str(waiver[key]) for key in ("rule", "until", "why"))
     profiles = tables["rules"].get(rule, {}).get("profiles", ())
-    if not profiles or "proof" in profiles or rule == "waiver-valid":
+    unwaivable = not {"proof", "suite"}.isdisjoint(profiles)
+    if not profiles or unwaivable or rule == "waiver-valid":
         return f"{rule!r} is not a rule that can be waived"
     if not DAY.fullmatch(until) or not reason.strip():
         return f"the waiver of {rule} lacks its last day, as 2027-01-31, or its reason"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from .. import lock
+from ..rules import format_finding
 
 NOTE = "copier-fastmcp-note"  # the property of a test's report that carries a note
 PROOF = "copier-fastmcp-proof"  # the property that carries a proof: its tool and era
@@ -18,7 +19,9 @@ SELECTING = re.compile(
     r"-[a-z]*[km].*|--(co|collect-only|deselect|ff|failed-first|fixtures|ignore|ignore-glob|last-failed|lf|pyargs|setup-only"
     r"|setup-plan|stepwise|stepwise-skip|sw|sw-skip|markers)(=.*)?"
 )
-WAY = "a mark, addopts, a conftest.py or a plugin kept it from running; remove that, or say `unprobed` in its probe"
+CAUSE = "a mark, addopts, a conftest.py or a plugin kept it from running"
+REMEDY = "remove that, or say `unprobed` in its probe"
+RULE = "proofs-complete"
 
 
 def selects_tests(arguments: Iterable[str], folder: Path) -> bool:
@@ -90,7 +93,9 @@ class Completeness:
             except ValueError as error:  # which a test reports, where it runs
                 self.missing = [str(error)]
             else:
-                self.missing = [*find_missing(pinned, self.proven)]
+                for proof in find_missing(pinned, self.proven):
+                    finding = format_finding(f"{proof}: {CAUSE}", REMEDY, RULE)
+                    self.missing.append(finding)
             if self.missing:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return result
@@ -102,4 +107,4 @@ class Completeness:
         for line in self.notes:
             terminalreporter.write(f"NOTE {line}\n")
         for line in self.missing:
-            terminalreporter.write(f"NOT PROVEN {line}: {WAY}\n")
+            terminalreporter.write(f"NOT PROVEN {line}\n")

@@ -7,6 +7,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ CACHE = re.compile("cache|memo", re.IGNORECASE)
 DEEPEST = 6
 LARGEST = 10_000  # elements of a container that are compared one by one
 PLAIN = (bool, int, float, complex, str, bytes)
+COLLECTIONS = (Mapping, list, tuple, set, frozenset, deque)
 OBJECT = "object"  # stands for a value whose content is not compared
 State = dict[str, Any]
 
@@ -84,7 +86,7 @@ def _iterate_class(owner: str, cls: type) -> Iterator[tuple[str, Any]]:
             continue
         if isinstance(value, FunctionType):
             yield from _iterate_function(f"{owner}.{name}", value)
-        elif isinstance(value, (*PLAIN, Mapping, list, tuple, set, frozenset, deque)):
+        elif isinstance(value, (*PLAIN, *COLLECTIONS)):
             yield f"{owner}.{name}", _freeze(value)
 
 
@@ -106,18 +108,25 @@ def _freeze(value: Any, depth: int = 0) -> Any:
         return repr(value)
     if depth >= DEEPEST:
         return OBJECT
-    if isinstance(value, (Mapping, list, tuple, set, frozenset, deque)):
-        if len(value) > LARGEST:
-            return (OBJECT, len(value))
-        if isinstance(value, Mapping):
-            pairs = [(repr(k), _freeze(v, depth + 1)) for k, v in list(value.items())]
-            return sorted(pairs, key=lambda pair: pair[0])
-        if isinstance(value, (set, frozenset)):
-            return sorted(map(repr, value))
-        return [_freeze(item, depth + 1) for item in list(value)]
+    if isinstance(value, COLLECTIONS):
+        return _freeze_items(value, depth + 1)
     if hasattr(value, "__dict__") and _is_data_object(value):
         return (OBJECT, type(value).__name__, _freeze(vars(value), depth + 1))
     return OBJECT
+
+
+def _freeze_items(collection: Any, depth: int) -> Any:
+    """Return the items of a collection, those of a mapping and of a set in a fixed order; of a large one the size."""
+    if len(collection) > LARGEST:
+        return (OBJECT, len(collection))
+    if isinstance(collection, (set, frozenset)):
+        return sorted(map(repr, collection))
+    if not isinstance(collection, Mapping):
+        return [_freeze(item, depth) for item in list(collection)]
+    pairs = []
+    for key, item in list(collection.items()):
+        pairs.append((repr(key), _freeze(item, depth)))
+    return sorted(pairs, key=itemgetter(0))
 
 
 def _is_data_object(value: object) -> bool:

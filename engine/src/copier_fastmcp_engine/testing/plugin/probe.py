@@ -36,13 +36,14 @@ from .populations import (
     list_crowds,
     list_neighbors,
 )
-from .problems import Problem
+from .problems import Problem, fail_unless
 from .shifted_clock import clock_ahead
-from .suite import Suite, fail_unless
+from .suite import Suite
 from .verdict import KEEPS, REPEATS, Judge
 
 MOST = 12  # cases of a tool in which one argument differs
 WAY = "write `async def arrange(backend)` that returns its arguments, or unprobed = 'why not'"
+SNAPSHOT = "return all data from snapshot(), or say `unprobed` in its probe"
 SAMPLES = "sampling/createMessage"
 ASK = "use `ask` from the policy, which works in every protocol"
 ASK_EARLY = "ask all questions before the first side effect: with each answer the body runs again"
@@ -131,6 +132,7 @@ class Probe:
             Step | str
         ] = []  # what each second call did, or how it was refused
         self.story = ""
+        self.plain: tuple[Variant, Step] | None = None  # the author's first case
         self.has_changed = False
 
     def _check_record(self) -> None:
@@ -146,7 +148,8 @@ class Probe:
 
     def _fail_unless(self, good: object, problem: Problem) -> None:
         """Fail the test with a finding about the tool."""
-        fail_unless(good, f"{self.name}: {problem.format(self.suite.tables)}")
+        named_problem = replace(problem, text=f"{self.name}: {problem.text}")
+        fail_unless(good, named_problem, self.suite.tables)
 
     async def prove(self, *, with_variants: bool) -> None:
         """Run the author's cases, and those that follow from the first one; the test fails where a hint is untrue."""
@@ -243,7 +246,8 @@ class Probe:
         try:
             data = to_json_data(await backend.snapshot())
         except NotImplementedError as error:
-            pytest.fail(str(error), pytrace=False)
+            self._fail_unless(False, Problem("probe-present", str(error), SNAPSHOT))
+            raise
         outside = getattr(self.module, "outside", {})
         if callable(outside):
             outside_data = to_json_data(await outside(backend.client))
@@ -321,14 +325,21 @@ class Probe:
             return self.crowd
         return self.neighbors if variant.name else None
 
-    async def run(self, variant: Variant) -> Problem | None:
-        """Run one case; return what is wrong with it, or nothing."""
+    async def _prepare_variant(self, variant: Variant) -> Backend | None:
+        """Return the backend of a case; None where a crowd cannot be prepared, which is noted."""
         try:
             backend, _ = await self.prepare(self._population_of(variant))
         except Exception:
             if variant.name != CROWD:
                 raise
             self.suite.note(f"{self.name}: {CROWD} could not be prepared")
+            return None
+        return backend
+
+    async def run(self, variant: Variant) -> Problem | None:
+        """Run one case; return what is wrong with it, or nothing."""
+        backend = await self._prepare_variant(variant)
+        if backend is None:
             return None
         states = [await self.snapshot(backend)]
         if self.name in self.suite.gated and not variant.name:
@@ -353,7 +364,9 @@ class Probe:
                 return Problem("call-finishes", text)
             observation.end_call()
             states.append(await self.snapshot(backend))
-            if problem := self._find_unproven(backend):
+            is_same_call = len(states) > 2 and not variant.repeat_arguments
+            is_refused = bool(refused) and is_same_call
+            if problem := self._find_unproven(backend, refused=is_refused):
                 return problem
             if refused:
                 break
@@ -389,7 +402,9 @@ class Probe:
             )
         return result, refused
 
-    def _find_unproven(self, backend: Backend) -> Problem | None:
+    def _find_unproven(
+        self, backend: Backend, *, refused: bool = False
+    ) -> Problem | None:
         """Return what was sent to an API that the hints do not allow, or nothing."""
         truth = self.judge.truth
         rule, text = "", ""
@@ -398,7 +413,9 @@ class Probe:
             text = backend.find_unproven(read_only=True, idempotent=False)
         if not text and truth["idempotent"]:
             rule = "idempotent-proven"
-            text = backend.find_unproven(read_only=False, idempotent=True)
+            text = backend.find_unproven(
+                read_only=False, idempotent=True, refused=refused
+            )
         return Problem(rule, text) if text else None
 
     def _follow_cursor(
@@ -476,6 +493,9 @@ class Probe:
             text = f"it says read-only, but a call changed {places}: {story}"
             return Problem("read-only-proven", text)
         problem = self.judge.find_untruth(variant, first, repeat, story, refused)
+        if self.plain is None:
+            self.plain = variant, first
+        problem = problem or self.judge.find_widened(variant, first, *self.plain)
         if believed := self.judge.find_believed(first, repeat):
             text = f"its exception to destructive is believed; it lost {format_changes(believed)}"
             self.suite.note(f"{self.name}: {text}")

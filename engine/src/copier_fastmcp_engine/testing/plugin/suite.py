@@ -8,7 +8,7 @@ import json
 import re
 import tomllib
 import warnings
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from ..project import ProjectUnderTest
 from ..rules import Finding, Tool, examine, find_waiver_mistake, only_warns
 from .module_state import ModuleState
 from .nested_calls import watching_calls
+from .problems import Problem, fail_unless, fail_with
 
 # The rules that a named test of tests/policy checks tool by tool; the others have one test together
 NAMED_RULES = {
@@ -38,19 +39,12 @@ NAMED_RULES = {
     "titles-equal",
 }
 BUDGET = {"tool-bytes": 8_000, "server-bytes": 60_000}  # name, description and input
-OWN_BUDGET = "tool.copier-fastmcp"  # the table of pyproject.toml
 NO_BUDGET = {
     "tool-bytes": 10**9,
     "server-bytes": 10**9,
 }  # of an adopted server, but its own
 ENGINE_MANIFEST = "tests/policy/engine.json"  # of the engine in a project
 ADOPTED = "it was adopted"  # in the probes that adopting writes
-
-
-def fail_unless(good: object, message: str) -> None:
-    """Fail the test with a message, and nothing else on the screen."""
-    if not good:
-        pytest.fail(message, pytrace=False)
 
 
 class Suite:
@@ -75,13 +69,10 @@ class Suite:
         Raises:
             StartError: The server does not start.
         """
-        from fastmcp.server.context import set_transport
-
         self.project = project
         self.policy = project.policy
         self.settings = project.settings
         self.server = project.create_server()
-        set_transport("stdio")  # where no scope hides a tool
         project.grant_access(self.server)
         self.tables = load_tables(project)
         self.today = datetime.now(UTC).date().isoformat()
@@ -236,6 +227,30 @@ class Suite:
             sampling_handler=sample,
         )
 
+    def fail_unless(self, good: object, problem: Problem) -> None:
+        """Fail the test with a problem, unless a condition holds."""
+        fail_unless(good, problem, self.tables)
+
+    def check_served(self, tools: list[dict[str, Any]]) -> None:
+        """Fail where a client is served other tools than the suite examines."""
+        expected = {tool.name: dict(tool.wire) for tool in self.tools}
+        served = {tool["name"]: tool for tool in tools}
+        self._check_alike(expected, served, "this client is served {} otherwise")
+
+    def _check_alike(
+        self,
+        expected: Mapping[str, Any],
+        served: Mapping[str, Any],
+        text: str,
+    ) -> None:
+        """Fail with a text that names the tools which differ."""
+        names = []
+        for name in sorted(expected.keys() | served.keys()):
+            if expected.get(name) != served.get(name):
+                names.append(name)
+        problem = Problem("served-alike", text.format(", ".join(names)))
+        self.fail_unless(not names, problem)
+
     def check_engine_files(self) -> None:
         """Fail where a file of the engine's copy in the project was edited."""
         path = self.project.root / ENGINE_MANIFEST
@@ -247,9 +262,8 @@ class Suite:
             content = content.replace(b"\r\n", b"\n")
             if hashlib.sha256(content).hexdigest() != digest:
                 edited.append(name)
-        remedy = "an update refuses that; `copier-fastmcp restore` puts it back"
-        problem = f"not as engine {recorded['version']} has it; {remedy}"
-        fail_unless(not edited, f"{', '.join(edited)}: {problem}")
+        text = f"{', '.join(edited)}: not as engine {recorded['version']} has it"
+        self.fail_unless(not edited, Problem("engine-unedited", text))
 
     async def check_metadata(
         self, era: str, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -265,7 +279,7 @@ class Suite:
 
         monkeypatch.setattr(self.engine("metadata.overrides"), "MOST_BYTES", 2**24)
         metadata: dict[str, Any] = {}
-        expected = []
+        expected = {}
         for tool in self.tools:
             if not tool.declared:
                 continue
@@ -279,13 +293,15 @@ class Suite:
             metadata[name] = {**texts, "arguments": arguments}
             wire.update(texts)
             wire["annotations"]["title"] = texts["title"]
-            expected.append(wire)
+            expected[name] = wire
         path = folder / "metadata.yaml"
         path.write_text(json.dumps({"tools": metadata}), encoding="utf-8")
         path.chmod(0o600)
         server = self.create_server(metadata=path)
         served = await self.list_tools(Client(server, mode=era))
-        assert [tool for tool in served if tool["name"] in metadata] == expected
+        changed = {tool["name"]: tool for tool in served if tool["name"] in metadata}
+        text = "a metadata file changes more or less than the texts of {}"
+        self._check_alike(expected, changed, text)
 
     async def list_tools(self, client: Any) -> list[dict[str, Any]]:
         """Return every tool as a client sees it."""
@@ -325,8 +341,7 @@ class Suite:
         if only_warns(rule.get("fails", ""), self.today, self._release):
             reason = f"a warning since {rule['warns']}, fails from {rule['fails']}"
         if reason:
-            text = f"{finding.tool}: {finding.message}; {finding.mend}"
-            self.note(f"{text} ({finding.rule}, {reason})")
+            self.note(f"{finding}: {reason}")
         return bool(reason)
 
     def _is_served_elsewhere(self, name: str) -> bool:
@@ -358,25 +373,23 @@ class Suite:
             rules: The rules.
             tool: The tool that has to keep them; every one when left out.
         """
-        notes, lines = [], []
+        lines = []
         is_existing = self.project.is_existing
         for finding in self.findings:
             if finding.rule not in rules or tool not in (None, finding.tool):
                 continue
-            text = f"{finding.tool}: {finding.message}"
-            notes.append(f"{text} ({finding.rule})")
-            lines.append(f"{text}; {finding.mend} ({finding.rule})")
+            lines.append(str(finding))
             is_existing = is_existing and finding.rule in FOUND_BEFORE
         if lines and is_existing:
-            pytest.skip("; ".join(notes))
-        fail_unless(not lines, "\n".join(lines))
+            pytest.skip("; ".join(lines))
+        if lines:
+            fail_with(lines)
 
     def check_declared(self, tool: Tool) -> None:
         """Fail where a tool has no declaration."""
-        remedy = (
-            "declare it with @read, @put, ... in tools/, or with declare() in extend.py"
-        )
-        fail_unless(tool.declared is not None, f"{tool.name}: {remedy}")
+        text = f"{tool.name}: it declares no behavior"
+        problem = Problem("tool-declared", text)
+        self.fail_unless(tool.declared is not None, problem)
 
     def check_budget(self) -> None:
         """Fail where model-facing text is larger than the project allows."""
@@ -395,12 +408,12 @@ class Suite:
         if self._lists_search():
             total = 0  # a model reads two tools, and the few that it finds
         fits = all(size <= budget["tool-bytes"] for size in sizes.values())
-        fail_unless(
-            fits and total <= budget["server-bytes"],
+        text = (
             f"a model reads {total:,} bytes of {len(sizes)} tools, most of {largest_sizes}; at most "
-            f"{budget['tool-bytes']:,} of one and {budget['server-bytes']:,} of all are set: shorten descriptions, "
-            f"leave parameters out, or raise tool-bytes or server-bytes under [{OWN_BUDGET}] in pyproject.toml",
+            f"{budget['tool-bytes']:,} of one and {budget['server-bytes']:,} of all are set"
         )
+        is_kept = fits and total <= budget["server-bytes"]
+        self.fail_unless(is_kept, Problem("budget-kept", text))
 
     def _lists_search(self) -> bool:
         """Return whether the server lists a search in place of its tools."""
@@ -437,22 +450,19 @@ class Suite:
         """Fail where the running tools differ from the lock."""
         self._skip_unpinned()
         pinned, problem = self._pinned
-        changed = [problem]
-        if pinned:
-            changed = lock.report_differences(pinned, self.pins.lock)
+        if pinned is None:
+            fail_with([problem])
+        changed = lock.report_differences(pinned, self.pins.lock)
         changed = [line for line in changed if ": RENDERED: " not in line]
-        fail_unless(
-            not changed, "\n".join([*changed, f"review it, then run {COMMAND}"])
-        )
+        self.fail_unless(not changed, Problem("lock-current", "\n".join(changed)))
 
     def check_table(self) -> None:
         """Fail where docs/tools.md is not that of the running tools."""
         self._skip_unpinned()
         path = self.project.root / PAGE
         written = path.read_text(encoding="utf-8") if path.exists() else ""
-        fail_unless(
-            written == self.pins.table, f"docs/tools.md is stale; run {COMMAND}"
-        )
+        is_current = written == self.pins.table
+        self.fail_unless(is_current, Problem("table-current", f"{PAGE} is stale"))
 
     def check_destructive(self) -> None:
         """Fail where other tools are marked destructive than the lock has."""
@@ -462,8 +472,8 @@ class Suite:
             if tool.annotations.get("destructiveHint") is True:
                 marked.add(tool.name)
         odd = sorted(marked ^ self.pinned_destructive)
-        problem = f"destructive here or in {lock.FILE}, not in both: {', '.join(odd)}"
-        fail_unless(not odd, f"{problem}; review them, then run {COMMAND}")
+        text = f"destructive here or in {lock.FILE}, not in both: {', '.join(odd)}"
+        self.fail_unless(not odd, Problem("lock-current", text))
 
     def check_probe_files(self) -> None:
         """Fail where a probe is of no tool; that of an adopted tool may be of one that a setting leaves out."""
@@ -475,10 +485,8 @@ class Suite:
             is_probe = "arrange" in definitions or ADOPTED not in str(
                 definitions["unprobed"]
             )
-            fail_unless(
-                not is_probe,
-                f"tests/tools/{path.name} is of no tool; delete or rename it",
-            )
+            text = f"tests/tools/{path.name} is of no tool"
+            self.fail_unless(not is_probe, Problem("probe-has-tool", text))
 
 
 def _module_of(tool: Any) -> str:

@@ -27,6 +27,7 @@ NAMING = (
     "delete",
 )  # may change the record that the call names alone
 MAY_RESTATE = ("update", "put")
+NOTHING: tuple[Any, ...] = (None, "", [])  # arguments that name no record
 REPEATS = 21  # calls that show whether a tool keeps a few records only
 
 
@@ -95,7 +96,7 @@ class Judge:
         if self._prepares_nothing_to_lose(variant, first):
             text = "it may lose what is there, but arrange() prepares nothing to lose"
             return Problem("probe-arranged", text)
-        loss = self._find_loss(first, repeat, story)
+        loss = self._find_loss(variant, first, repeat, story)
         if loss is None and self.behavior in NAMING:
             loss = self._find_unnamed(variant, first, story)
         if loss is not None:
@@ -126,7 +127,11 @@ class Judge:
         is_added = any(change.old is None for change in first.changes)
         if self.behavior in KEEPS and has_removed_record and not is_added:
             return Problem("behavior-proven", f"it says {self.behavior}, but {story}")
-        has_removed = variant.name or any(change.ends() for change in first.changes)
+        named = self._name_places(variant, first)
+        has_removed = bool(variant.name)
+        for change in first.changes:
+            if change.ends() and not named.empties(change):
+                has_removed = True
         if self.behavior == "delete" and not has_removed:
             remedy = "mend its body, or what arrange() prepares"
             did = str(first) or "changed nothing"
@@ -155,15 +160,67 @@ class Judge:
             return []
         return self._losses(first, repeat)
 
-    def _find_loss(self, first: Step, repeat: Step, story: str) -> Problem | None:
+    def find_widened(
+        self, variant: Variant, step: Step, plain: Variant, plain_step: Step
+    ) -> Problem | None:
+        """Return that a call changed more records than the author's, though it names none.
+
+        Args:
+            variant: The case.
+            step: What its first call did.
+            plain: The author's first case.
+            plain_step: What its first call did.
+        """
+        left_out = [name for name in plain.arguments if name not in variant.arguments]
+        if self.behavior not in NAMING or not left_out:
+            return None
+        filters = [*plain.identities]
+        if not filters and self.behavior == "delete":
+            filters = [*plain.arguments]
+        if any(variant.arguments.get(name) not in NOTHING for name in filters):
+            return None
+        records = _list_changed_records(step, variant.loses)
+        if not filters or len(records) <= len(_list_changed_records(plain_step)):
+            return None
+        verb = "removed" if self.behavior == "delete" else "changed"
+        places = format_changes(step.changes)
+        text = f"it {verb} more than with it: {places}"
+        remedy = f"require {left_out[0]}, or return Case(..., loses=[...]) from arrange() where that is meant"
+        return Problem("named-record-proven", text, remedy)
+
+    def _find_loss(
+        self, variant: Variant, first: Step, repeat: Step, story: str
+    ) -> Problem | None:
         losses = [] if self.truth["destructive"] else self._losses(first, repeat)
         if not losses:
             return None
         is_whole = _has_removed_record(losses, first)
         if self.believed and not (self.behavior in KEEPS and is_whole):
-            return None
+            return self._find_dropped(variant, first, losses)
         remedy = "leave out destructive=False" if self.behavior == "action" else ""
         text = f"it says not destructive, but lost {format_changes(losses)}: {story}"
+        return Problem("not-destructive-proven", text, remedy)
+
+    def _find_dropped(
+        self, variant: Variant, first: Step, losses: Iterable[Change]
+    ) -> Problem | None:
+        """Return that a call set a field of a record and dropped others, which no exception covers."""
+        texts = {str(value) for value in variant.arguments.values()}
+        set_records = set()
+        for change in first.changes:
+            if str(change.new) in texts:
+                set_records.add(change.place[:-1])
+        dropped = []
+        for change in losses:
+            is_dropped = change.new is None and not change.is_removed
+            is_meant = change.place[0] in variant.loses
+            if is_dropped and not is_meant and change.place[:-1] in set_records:
+                dropped.append(change)
+        if not dropped or self.behavior not in MAY_RESTATE:
+            return None
+        key = dropped[0].place[0]
+        text = f"it says not destructive, but dropped {format_changes(dropped)}, which the call does not set"
+        remedy = f"keep the other fields, or return Case(..., loses=[{key!r}]) from arrange() where that is meant"
         return Problem("not-destructive-proven", text, remedy)
 
     def _losses(self, first: Step, repeat: Step) -> list[Change]:
@@ -187,10 +244,15 @@ class Judge:
         is_restated = self.behavior in MAY_RESTATE and container[:1] in ("[", "{")
         return change.is_removed and not is_restated
 
+    def _name_places(self, variant: Variant, step: Step) -> "Named":
+        names = [name for name in variant.identities if name in variant.arguments]
+        record = record_of(self.tool.name, self.tables)
+        return Named(self.behavior, variant, names, step, record)
+
     def _find_unnamed(self, variant: Variant, step: Step, story: str) -> Problem | None:
         """Return what an existing record lost or got that the call does not name."""
-        names = [name for name in variant.identities if name in variant.arguments]
-        named = Named(self.behavior, variant, names, step)
+        named = self._name_places(variant, step)
+        names = named.names
         odd = [change for change in step.changes if not named.allows(change)]
         if not odd or not (named.is_known() or variant.name.partition("=")[0] in names):
             return None
@@ -218,11 +280,17 @@ class Named:
     """The places of existing records that a call's arguments name, and so may change."""
 
     def __init__(
-        self, behavior: str, variant: Variant, names: list[str], step: Step
+        self,
+        behavior: str,
+        variant: Variant,
+        names: list[str],
+        step: Step,
+        record: str,
     ) -> None:
-        """Find the places that the arguments name."""
+        """Find the places that the arguments name, and those of the records below them."""
         self.behavior = behavior
         self.variant = variant
+        self.names = names
         self.step = step
         self.named_values: set[str] = set()
         for name in names:
@@ -236,9 +304,15 @@ class Named:
             if name not in names:
                 self.texts.add(str(value))
         self.owned = set()
+        self.children = set()
+        references = (record, *(f"{record}_{name}" for name in ("id", *names)))
         for place, value in step.old.items():
-            if str(value) in self.named_values and place[-1] in ("id", *names):
+            if str(value) not in self.named_values:
+                continue
+            if place[-1] in ("id", *names):
                 self.owned.add(place[:-1])
+            elif place[-1] in references:
+                self.children.add(place[:-1])
 
     def is_known(self) -> bool:
         """Tell whether the record that the call names is there."""
@@ -264,11 +338,17 @@ class Named:
             or (change.old is None and not self.step.within(change))
             or str(change.old) in self.named_values
             or not self.owned.isdisjoint(stems)
+            or (change.is_removed and not self.children.isdisjoint(stems))
             or any(key.startswith(f"{lost}/") for lost in self.variant.loses)
             or is_count
             or change in self.step.moved
             or any(value in ({}, []) for value in (change.old, change.new))
         )
+
+    def empties(self, change: Change) -> bool:
+        """Tell whether a change empties the text that is the whole record, and so keeps the record."""
+        is_record = len(change.place) == 1 or self.word.search(change.place[-1])
+        return change.new == "" and bool(is_record)
 
     def _removes_a_neighbor(self, change: Change) -> bool:
         """Tell whether an element of a list is gone though the call names another one in it."""
@@ -282,6 +362,16 @@ class Named:
             if place[:-1] == change.place[:-1] and place[-1] in self.texts:
                 return True
         return False
+
+
+def _list_changed_records(step: Step, loses: Collection[str] = ()) -> set[Place]:
+    """Return the places of the existing records that a call changed or removed."""
+    records = set()
+    for change in step.changes:
+        if change.old is None or change.place[0] in loses:
+            continue
+        records.add(change.place[: -2 if is_element(change.place) else -1])
+    return records
 
 
 def _has_removed_record(changes: Iterable[Change], step: Step) -> bool:

@@ -1,0 +1,260 @@
+"""Mistakes of published reports: a filter left out, a large limit, dropped fields; and what looks like one and is right."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from fastmcp.exceptions import ToolError
+
+from copier_fastmcp_engine.testing.fake import Fake, FakedBackend
+
+from .test_cases_that_follow import TEXT, find, suite_of
+from .test_probe import Store, StubSuite
+
+pytestmark = pytest.mark.anyio
+OPTIONAL_TEXT = {"anyOf": [TEXT, {"type": "null"}], "default": None}
+
+
+async def test_a_read_that_deletes_at_a_large_limit_is_found(tmp_path: Path) -> None:
+    def body(store: Store, note_id: int, limit: int = 20) -> None:
+        if limit > 20:
+            store.notes.clear()
+
+    suite = suite_of(tmp_path, "read", body, limit={"type": "integer", "default": 20})
+    assert "with limit=1000 it says read-only" in await find(suite)
+
+
+async def test_a_large_limit_stays_below_the_maximum(tmp_path: Path) -> None:
+    limits = set()
+
+    def body(store: Store, note_id: int, limit: int = 20) -> None:
+        limits.add(limit)
+
+    schema = {"type": "integer", "default": 20, "maximum": 50}
+    assert await find(suite_of(tmp_path, "read", body, limit=schema)) == ""
+    assert max(limits) == 50
+
+
+def suite_of_filter(folder: Path, body: Any) -> StubSuite:
+    """Return the suite of a tool that deletes the notes with a text."""
+
+    async def arrange(store: Store) -> dict[str, Any]:
+        store.notes["note/1"] = {"id": 1, "text": "old"}
+        store.notes["note/2"] = {"id": 2, "text": "new"}
+        return {"text": "old"}
+
+    suite = StubSuite(folder, arrange, body, text=OPTIONAL_TEXT)
+    suite.required = []
+    return suite
+
+
+async def test_a_delete_that_empties_the_store_without_its_filter_is_found(
+    tmp_path: Path,
+) -> None:
+    def body(store: Store, text: str | None = None) -> None:
+        for key, note in [*store.notes.items()]:
+            if text in (None, note["text"]):
+                del store.notes[key]
+
+    finding = await find(suite_of_filter(tmp_path, body))
+    assert "with no text it removed more than with it: note/1.id" in finding
+
+
+async def test_a_delete_that_takes_the_next_one_without_its_filter_passes(
+    tmp_path: Path,
+) -> None:
+    def body(store: Store, text: str | None = None) -> None:
+        for key, note in [*store.notes.items()]:
+            if text in (None, note["text"]):
+                del store.notes[key]
+                return
+
+    suite = suite_of_filter(tmp_path, body)
+    suite.truth["idempotent"] = False
+    assert await find(suite) == ""
+
+
+async def test_a_delete_that_takes_an_empty_list_for_all_is_found(
+    tmp_path: Path,
+) -> None:
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        return {"note_ids": [note_id]}
+
+    def body(store: Store, note_ids: list[int]) -> None:
+        for note_id in note_ids or [5, 52]:
+            store.notes.pop(f"note/{note_id}", None)
+
+    schema = {"type": "array", "items": {"type": "integer"}}
+    suite = StubSuite(tmp_path, arrange, body, note_ids=schema)
+    suite.required = ["note_ids"]
+    assert "with note_ids=[] it also changed" in await find(suite)
+
+
+def suite_of_exception(folder: Path, body: Any) -> StubSuite:
+    """Return the suite of a `put` whose exception to `destructive` is believed."""
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        store.notes[f"note/{note_id}"]["due"] = "2030-01-01"
+        return {"note_id": note_id, "text": "banana"}
+
+    (folder / "test_put_note.py").touch()
+    suite = StubSuite(folder, arrange, body, text=TEXT)
+    suite.declare("put")
+    suite.truth["idempotent"] = True
+    suite.policy.is_exempt = lambda *_: True
+    return suite
+
+
+async def test_a_believed_exception_does_not_cover_dropped_fields(
+    tmp_path: Path,
+) -> None:
+    def body(store: Store, note_id: int, text: str) -> None:
+        if f"note/{note_id}" in store.notes:
+            store.notes[f"note/{note_id}"] = {"id": note_id, "text": text}
+
+    finding = await find(suite_of_exception(tmp_path, body))
+    assert "it says not destructive, but dropped note/5.due" in finding
+
+
+async def test_a_believed_exception_covers_what_the_call_sets(tmp_path: Path) -> None:
+    def body(store: Store, note_id: int, text: str) -> None:
+        if f"note/{note_id}" in store.notes:
+            store.notes[f"note/{note_id}"]["text"] = text
+
+    assert await find(suite_of_exception(tmp_path, body)) == ""
+
+
+async def test_a_believed_exception_covers_a_field_that_ends(tmp_path: Path) -> None:
+    def body(store: Store, note_id: int, text: str) -> None:
+        if f"note/{note_id}" in store.notes:
+            store.notes[f"note/{note_id}"]["due"] = None
+
+    assert await find(suite_of_exception(tmp_path, body)) == ""
+
+
+async def test_a_delete_that_empties_a_record_is_found(tmp_path: Path) -> None:
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        files: dict[str, Any] = store.notes
+        files[f"note/{note_id}"] = "text"
+        return {"note_id": note_id}
+
+    def body(store: Store, note_id: int) -> None:
+        files: dict[str, Any] = store.notes
+        if f"note/{note_id}" in files:
+            files[f"note/{note_id}"] = ""
+
+    assert "it says delete, but a call changed note/5, and removed nothing" in (
+        await find(StubSuite(tmp_path, arrange, body))
+    )
+
+
+def suite_of_children(folder: Path, body: Any) -> StubSuite:
+    """Return the suite of a tool that deletes a note, whose comments are in a list."""
+
+    async def arrange(store: Store, note_id: str = "main") -> dict[str, Any]:
+        data: dict[str, Any] = store.notes
+        data[f"note/{note_id}"] = {"text": "a"}
+        data["comments"] = [
+            {"note": note_id, "text": "x"},
+            {"note": "other", "text": "y"},
+        ]
+        return {"note_id": note_id}
+
+    return StubSuite(folder, arrange, body, note_id=TEXT)
+
+
+async def test_a_delete_takes_the_children_of_its_record_along(tmp_path: Path) -> None:
+    def body(store: Store, note_id: str) -> None:
+        data: dict[str, Any] = store.notes
+        data.pop(f"note/{note_id}", None)
+        comments = [c for c in data["comments"] if c["note"] != note_id]
+        data["comments"] = comments
+
+    assert await find(suite_of_children(tmp_path, body)) == ""
+
+
+async def test_a_delete_that_takes_the_children_of_another_record_is_found(
+    tmp_path: Path,
+) -> None:
+    def body(store: Store, note_id: str) -> None:
+        data: dict[str, Any] = store.notes
+        data.pop(f"note/{note_id}", None)
+        data["comments"] = []
+
+    assert "it also changed comments" in await find(suite_of_children(tmp_path, body))
+
+
+def send(fake: Fake, method: str, path: str, **options: Any) -> httpx2.Response:
+    """Send a request to a fake."""
+    return fake(httpx2.Request(method, f"https://example.com{path}", **options))
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Fake:
+    """A fake without records."""
+    return Fake("https://example.com", tmp_path)
+
+
+def test_a_repeated_post_that_conflicts_is_not_idempotent(fake: Fake) -> None:
+    class Client:
+        transport: Any = None
+
+    backend = FakedBackend(Client(), fake)
+    send(fake, "POST", "/audit", json={"id": 1})
+    assert not backend.find_unproven(read_only=False, idempotent=True)
+    assert send(fake, "POST", "/audit", json={"id": 1}).status_code == 409
+    handled = backend.find_unproven(read_only=False, idempotent=True)
+    assert not handled
+    text = backend.find_unproven(read_only=False, idempotent=True, refused=True)
+    assert text.startswith("it says idempotent, but its repeated POST /audit")
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/tickets?subject=x", 200),
+        ("/users/1/tickets?limit=5", 200),
+        ("/users/2?fields=name", 404),
+        ("/tickets", 404),
+    ],
+)
+def test_a_search_among_no_records_finds_nothing(
+    fake: Fake, path: str, status: int
+) -> None:
+    send(fake, "PUT", "/users/1", json={"name": "Ann"})
+    response = send(fake, "GET", path)
+    assert response.status_code == status
+    assert status == 404 or response.json() == []
+
+
+async def test_an_idempotent_tool_that_conflicts_with_itself_is_found(
+    tmp_path: Path,
+) -> None:
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        return {"note_id": note_id}
+
+    def body(store: Store, note_id: int) -> None:
+        if f"note/{note_id}" not in store.notes:
+            raise ToolError("POST /audit answered 409")
+        del store.notes[f"note/{note_id}"]
+
+    suite = StubSuite(tmp_path, arrange, body)
+    refusals = []
+
+    def connect() -> Any:
+        backend = StubSuite.connect(suite)
+
+        def find_unproven(*, refused: bool = False, **_: bool) -> str:
+            refusals.append(refused)
+            return "it says idempotent, but its repeated POST" if refused else ""
+
+        backend.find_unproven = find_unproven  # type: ignore[method-assign]
+        return backend
+
+    suite.project.connect = connect
+    assert "its repeated POST" in await find(suite)
+    assert refusals[0] is False
