@@ -9,7 +9,10 @@ import hashlib
 import importlib
 import marshal
 import os
+import shutil
+import subprocess
 import tempfile
+from contextlib import suppress
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -101,9 +104,10 @@ def modules() -> None:
 
 def _relocate(code: CodeType, path: str) -> CodeType:
     """Return the code as if it had been compiled at a path."""
-    consts = (
-        _relocate(c, path) if isinstance(c, CodeType) else c for c in code.co_consts
-    )
+    consts: list[object] = []
+    for const in code.co_consts:
+        is_code = isinstance(const, CodeType)
+        consts.append(_relocate(const, path) if is_code else const)
     return code.replace(co_filename=path, co_consts=tuple(consts))
 
 
@@ -135,6 +139,91 @@ def ask_git_once() -> None:
             original(worker, path, mode)
 
     main.Worker._sync_git_index_executable_bit = synchronize
+
+
+def clone_once() -> None:
+    """Have Copier clone each version of a template once for all processes, and link its files for each further use.
+
+    A clone starts thirty processes of git, and an update makes three.
+    """
+    module: Any = importlib.import_module("copier._template")
+    original = module.clone
+
+    def clone(url: str, ref: str = "HEAD", location: str | None = None) -> str:
+        kept_clone = _find_kept_clone(url, ref)
+        if kept_clone is None or location is None:
+            return str(original(url, ref, location))
+        if not kept_clone.is_dir():
+            _keep_clone(original(url, ref, location), kept_clone)
+            return location
+        shutil.copytree(
+            kept_clone,
+            location,
+            symlinks=True,
+            copy_function=_link_or_copy,
+            dirs_exist_ok=True,
+        )
+        return location
+
+    module.clone = clone
+
+
+def _link_or_copy(source: str, target: str) -> str:
+    """Link a file; copy it where the folders are on two file systems."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+    return target
+
+
+def _keep_clone(clone: str, folder: Path) -> None:
+    """Store a copy of a clone for all processes atomically."""
+    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+        copy = Path(temporary, "clone")
+        shutil.copytree(clone, copy, symlinks=True)
+        with suppress(OSError):  # another process was faster
+            copy.rename(folder)
+
+
+def _find_kept_clone(url: str, ref: str) -> Path | None:
+    """Return the folder for the clone of a version, which exists where it was made before.
+
+    Returns:
+        The folder; None outside pytest, and where a clone is more than what a repository here contains: a
+        working tree, another host, a submodule.
+    """
+    shared_folder = os.environ.get("COMPILED_TEMPLATES")
+    repository = Path(url.removeprefix("file://"))
+    database = repository / ".git"
+    is_plain = database.is_dir() and not (repository / ".gitmodules").exists()
+    if not shared_folder or ref == "HEAD" or not is_plain:
+        return None
+    references = subprocess.run(
+        ["git", "show-ref", "--head"],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if references.returncode:
+        return None
+    variables = []
+    for name, value in sorted(os.environ.items()):
+        if name.startswith("GIT_") or name == "PATH":
+            variables.append((name, value))
+    configuration = (database / "config").read_text("utf-8")
+    identity = (url, ref, references.stdout, configuration, variables)
+    digest = hashlib.sha256(repr(identity).encode()).hexdigest()
+    folder = Path(shared_folder, "clones")
+    folder.mkdir(exist_ok=True)
+    return folder / digest
+
+
+def load_certificates_once() -> None:
+    """Have the tests' HTTP clients share the trusted certificates, which each would load from the disk again."""
+    module: Any = importlib.import_module("httpcore2")
+    module.default_ssl_context = cache(module.default_ssl_context)
 
 
 def parse_settings_fast() -> None:

@@ -169,14 +169,11 @@ def format_screen(screen: Any, end: str) -> Text:
     lines = []
     for row in range(screen.lines):
         line = Text()
-        for fg, bold, run in group_cells(
-            screen.buffer[row][column] for column in range(WIDTH)
-        ):
-            color = (
-                f"#{fg}"
-                if re.fullmatch("[0-9a-f]{6}", fg)
-                else {"brown": "yellow"}.get(fg, fg)
-            )
+        cells = [screen.buffer[row][column] for column in range(WIDTH)]
+        for fg, bold, run in group_cells(cells):
+            color = "yellow" if fg == "brown" else fg
+            if re.fullmatch("[0-9a-f]{6}", fg):
+                color = f"#{fg}"
             line.append(run, Style(color=color, bold=bold))
         line.rstrip()
         if end in line.plain:
@@ -192,11 +189,10 @@ def record_prompts(template: Path, folder: Path) -> Text:
     words = ("copier", "copy", "--quiet", "--skip-tasks", str(template), "my-orders")
     child, screen, stream = terminal(folder, 70, *words)
     questions = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
-    labels = {
-        name: question["help"].splitlines()[0]
-        for name, question in questions.items()
-        if name[0] != "_" and "help" in question
-    }
+    labels = {}
+    for name, question in questions.items():
+        if not name.startswith("_") and "help" in question:
+            labels[name] = question["help"].splitlines()[0]
     while (
         at := child.expect_exact(
             [*labels.values(), importlib.import_module("pexpect").EOF]

@@ -208,6 +208,7 @@ if __name__ == "__main__":
     )  # no program finds what is beside this file
     warm.import_shared(*MAKERS)
     compiled.ask_git_once()
+    compiled.clone_once()
     compiled.parse_settings_fast()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(sys.argv[1])

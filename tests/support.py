@@ -26,6 +26,7 @@ from pydantic_core import to_jsonable_python
 
 compiled.compile_once()
 compiled.ask_git_once()
+compiled.clone_once()
 compiled.parse_settings_fast()
 ROOT = Path(__file__).parent.parent
 Answers = dict[str, Any]

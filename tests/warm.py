@@ -5,7 +5,6 @@ FastMCP and pytest.
 """
 
 import atexit
-import functools
 import gc
 import importlib
 import os
@@ -15,7 +14,6 @@ import threading
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import compiled
 
@@ -98,9 +96,7 @@ def import_shared(*modules: str) -> None:
         ):  # imported before pytest could rewrite them, and it need not
             module.__doc__ = f"{module.__doc__ or ''}\nPYTEST_DONT_REWRITE"
     compiled.modules()
-    # Each client would read a hundred certificates anew, and none here asks over TLS.
-    network: Any = importlib.import_module("httpcore2")
-    network.default_ssl_context = functools.cache(network.default_ssl_context)
+    compiled.load_certificates_once()
     gc.freeze()  # else each fork copies what it looks through
 
 

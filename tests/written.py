@@ -9,6 +9,8 @@ from strategies_values import Answers
 from tables import behavior, policy_of
 
 Spec = dict[str, Any]
+# The keys of a parameter that are not compared word by word.
+CHECKED_APART = {"name", "type", "choices", "required", "default", "in"}
 
 
 @cache
@@ -27,7 +29,10 @@ def list_tools(answers: Answers) -> list[Spec]:
             specs.append(item)
         elif item.strip():
             name, _, behavior = item.strip().partition("=")
-            specs.append({"name": name} | ({"behavior": behavior} if behavior else {}))
+            spec = {"name": name}
+            if behavior:
+                spec["behavior"] = behavior
+            specs.append(spec)
     return specs
 
 
@@ -43,41 +48,47 @@ def value(node: ast.expr) -> Any:
     return ast.literal_eval(node)
 
 
+def keyword_values(call: ast.Call) -> Spec:
+    """The keyword arguments of a call as values."""
+    return {str(keyword.arg): value(keyword.value) for keyword in call.keywords}
+
+
 def written(source: str) -> Spec:
     """Parse the declaration of a tool file: decorator, keywords and parameters by wire name."""
     tree = parse_file(source)
-    (function,) = (node for node in tree.body if isinstance(node, ast.AsyncFunctionDef))
+    functions = []
+    models = []
+    for node in tree.body:
+        if isinstance(node, ast.AsyncFunctionDef):
+            functions.append(node)
+        elif isinstance(node, ast.ClassDef) and node.name.endswith("Request"):
+            models.append(node)
+    (function,) = functions
     *decorators, call = function.decorator_list
-    decorator_names = [ast.unparse(decorator) for decorator in decorators]
+    decorator_names = list(map(ast.unparse, decorators))
     assert decorator_names in ([], ["requires_consent"])
     assert isinstance(call, ast.Call)
     assert isinstance(call.func, ast.Name)
-    keywords: Spec = {str(word.arg): value(word.value) for word in call.keywords}
+    keywords = keyword_values(call)
     arguments = function.args
     required = [None] * (len(arguments.args) - len(arguments.defaults))
     defaults = [*required, *arguments.defaults, *arguments.kw_defaults]
     pairs: list[tuple[str, ast.expr | None, ast.expr | None]] = []
-    for argument, default in zip(
-        [*arguments.args, *arguments.kwonlyargs], defaults, strict=True
-    ):
-        pairs.append((argument.arg, argument.annotation, default))
-    models = []
-    for n in tree.body:
-        if isinstance(n, ast.ClassDef) and n.name.endswith("Request"):
-            models.append(n)
-    if models and [name for name, _, _ in pairs] == ["request"]:
-        fields = []
-        for node in models[0].body:
-            if isinstance(node, ast.AnnAssign):
-                fields.append(node)
-        pairs = [(ast.unparse(f.target), f.annotation, f.value) for f in fields]
+    parameters = arguments.args + arguments.kwonlyargs
+    for parameter, default in zip(parameters, defaults, strict=True):
+        pairs.append((parameter.arg, parameter.annotation, default))
+    if models and [parameter.arg for parameter in parameters] == ["request"]:
+        pairs = []
+        for field in models[0].body:
+            if isinstance(field, ast.AnnAssign):
+                pairs.append((ast.unparse(field.target), field.annotation, field.value))
     params = {}
     for name, annotation, default in pairs:
         assert isinstance(annotation, ast.Subscript)
         assert isinstance(annotation.slice, ast.Tuple)
-        kind, field = annotation.slice.elts
-        assert isinstance(field, ast.Call)
-        words: Spec = {str(word.arg): value(word.value) for word in field.keywords}
+        kind, field_call = annotation.slice.elts
+        assert isinstance(field_call, ast.Call)
+        words = keyword_values(field_call)
         words["type"] = ast.unparse(kind)
         if default is not None:
             words["default"] = value(default)
@@ -92,11 +103,10 @@ def written(source: str) -> Spec:
 
 def expected_open_world(tool: Spec, answers: Answers) -> bool:
     """What a tool says of an open world: a local store has none, where all hints are explicit."""
-    local = (
-        answers.get("backend") == "sqlite" and policy_of(answers)["hints"] == "explicit"
-    )
-    exceptions = (exception["hint"] for exception in tool.get("exceptions", []))
-    default = not local or "open_world" in exceptions
+    is_explicit = policy_of(answers)["hints"] == "explicit"
+    is_local = answers.get("backend") == "sqlite" and is_explicit
+    exceptions = [exception["hint"] for exception in tool.get("exceptions", [])]
+    default = not is_local or "open_world" in exceptions
     return bool(tool.get("open_world", default))
 
 
@@ -113,18 +123,9 @@ def check_tool_file(source: str, tool: Spec, answers: Answers) -> None:
     assert list(actual["params"]) == [param["name"] for param in tool["params"]]
     for param in tool["params"]:
         words = actual["params"][param["name"]]
-        for key in set(param) - {
-            "name",
-            "type",
-            "choices",
-            "required",
-            "default",
-            "in",
-        }:
-            assert words[key.replace("items", "length")] == param[key], (
-                param["name"],
-                key,
-            )
+        for key in param.keys() - CHECKED_APART:
+            word = words[key.replace("items", "length")]
+            assert word == param[key], (param["name"], key)
         if param.get("in") == "nulls":
             listed = ", ".join(map(repr, param["choices"]))
             assert words["type"] == f"tuple[Literal[{listed}], ...]"
@@ -133,19 +134,16 @@ def check_tool_file(source: str, tool: Spec, answers: Answers) -> None:
         if "choices" in param:
             literal = ast.parse(words["type"].removesuffix(" | None"), mode="eval").body
             assert isinstance(literal, ast.Subscript)
-            assert value(
-                literal.slice
-                if isinstance(literal.slice, ast.Constant)
-                else ast.List(getattr(literal.slice, "elts", [literal.slice]))
-            ) in (param["choices"], *param["choices"])
-        optional = ("default" in param and param["default"] is None) or param.get(
-            "required"
-        ) is False
+            choices = literal.slice
+            if not isinstance(choices, ast.Constant):
+                choices = ast.List(getattr(choices, "elts", [choices]))
+            assert value(choices) in (param["choices"], *param["choices"])
+        has_null_default = "default" in param and param["default"] is None
+        optional = has_null_default or param.get("required") is False
         assert words["type"].endswith(" | None") == optional
         assert ("default" in words) == (optional or "default" in param)
-        assert normalize_default(words.get("default")) == normalize_default(
-            param.get("default")
-        )
+        written_default = normalize_default(words.get("default"))
+        assert written_default == normalize_default(param.get("default"))
 
 
 def normalize_default(default: Any) -> Any:

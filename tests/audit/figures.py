@@ -22,10 +22,15 @@ from copier_fastmcp_engine.testing.rules import Tool
 
 HERE = Path(__file__).parent
 # Lists that rules and words were made on, and lists that were recorded after the last change of these.
-GROUPS = {
-    which: {path.stem: path for path in sorted((HERE / which).glob("*.json"))}
-    for which in ("seen", "blind")
-}
+
+
+def find_lists(folder: str) -> dict[str, Path]:
+    """Find the recorded lists of a folder by the names of their servers."""
+    paths = sorted((HERE / folder).glob("*.json"))
+    return {path.stem: path for path in paths}
+
+
+GROUPS = {"seen": find_lists("seen"), "blind": find_lists("blind")}
 ALL = {**GROUPS["seen"], **GROUPS["blind"]}
 WORD = {"T": True, "F": False}
 Fault = tuple[str, str, str]

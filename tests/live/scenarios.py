@@ -243,6 +243,7 @@ JUPYTER_SERVER = [
 BUCKET, COLLECTION = "/buckets/{id}", "/buckets/{bucket_id}/collections/{id}"
 KINTO_RECORDS = "/buckets/{bucket_id}/collections/{collection_id}/records"
 THINGS = ("live", "things")
+# The first run, which docs/api.md reports, passed `_sort` as a text; the document has a list there.
 KINTO = [
     step("GET /"),
     step("GET /__heartbeat__"),
@@ -255,7 +256,7 @@ KINTO = [
     step(f"PUT {KINTO_RECORDS}/{{id}}", *THINGS, "second", body={"data": {"n": 2.5}}),
     step(f"POST {KINTO_RECORDS}", *THINGS, body={"data": {"n": None}}),
     step(f"GET {KINTO_RECORDS}", *THINGS),
-    step(f"GET {KINTO_RECORDS}", *THINGS, query={"_limit": 1, "_sort": "n"}),
+    step(f"GET {KINTO_RECORDS}", *THINGS, query={"_limit": 1, "_sort": ["n"]}),
     step(f"GET {KINTO_RECORDS}/{{id}}", *THINGS, "first"),
     step(f"PATCH {KINTO_RECORDS}/{{id}}", *THINGS, "first", body={"data": {"n": 3}}),
     step(f"GET {KINTO_RECORDS}/{{id}}", *THINGS, "nothing", status=404),

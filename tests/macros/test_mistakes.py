@@ -15,13 +15,18 @@ from copier_fastmcp.tables import load_tables
 from copier_fastmcp.tools_answer import propose_behavior
 from copier_fastmcp_engine import texts
 
-MISTAKES = {
-    (path.stem, number): case
-    for path in sorted((Path(__file__).parent / "mistakes").glob("*.yml"))
-    for number, case in enumerate(
-        yaml.safe_load(path.read_text(encoding="utf-8")), start=1
-    )
-}
+
+def load_mistakes() -> dict[tuple[str, int], Any]:
+    """Load the mistakes by file and number."""
+    mistakes = {}
+    for path in sorted(Path(__file__).with_name("mistakes").glob("*.yml")):
+        cases = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for number, case in enumerate(cases, start=1):
+            mistakes[path.stem, number] = case
+    return mistakes
+
+
+MISTAKES = load_mistakes()
 HIDDEN = [
     "\x00",
     "\x07",

@@ -196,16 +196,21 @@ BAD: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "value"), [(k, v) for k, all_ in GOOD.items() for v in all_]
-)
+def list_pairs(values: dict[str, Any]) -> list[tuple[str, object]]:
+    """List each value with its kind."""
+    pairs = []
+    for kind, members in values.items():
+        for member in members:
+            pairs.append((kind, member))
+    return pairs
+
+
+@pytest.mark.parametrize(("kind", "value"), list_pairs(GOOD))
 def test_values_that_fit(kind: str, value: object) -> None:
     assert macro("values", "fits", value, kind) == "true"
 
 
-@pytest.mark.parametrize(
-    ("kind", "value"), [(k, v) for k, all_ in BAD.items() for v in all_]
-)
+@pytest.mark.parametrize(("kind", "value"), list_pairs(BAD))
 def test_values_that_do_not_fit(kind: str, value: object) -> None:
     assert macro("values", "fits", value, kind) == ""
 

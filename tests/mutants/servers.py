@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from support import PYTEST, python, rendered
+from support import PYTEST, python, render, rendered
 
 HERE = Path(__file__).parent
 SHARED = "correct"  # correct tools of several servers
 SERVERS = sorted(path.stem for path in HERE.glob("*.yml") if path.stem != SHARED)
+PUBLISHED = sorted(f"published/{path.stem}" for path in HERE.glob("published/*.yml"))
+ANY_FINDING = "."  # what a mutant without a pattern of its own has to be found by
 PACKAGE = "mutants_mcp"
 IMPORTS = """\
 import asyncio
@@ -54,13 +56,51 @@ async def slowly(seconds: float) -> None:
 def boom(text: str) -> None:
     raise ToolError(text)
 """
-TOOLS = """
-from ..backend import *
-from ..policy import *
-
+DONE = """
 
 class Done(BaseModel):
     ok: bool = Field(description="Whether it worked.")
+"""
+TOOLS = f"""
+from ..backend import *
+from ..policy import *
+{DONE}"""
+# An existing server: one module with its state and its tools, and what its owner writes for the suite.
+EXISTING = """
+import copy
+
+from fastmcp import FastMCP
+
+from .policy import *
+
+mcp = FastMCP("mutants")
+govern(mcp)
+"""
+EXISTING_DATA = """
+
+def data() -> dict[str, Any]:
+    return {snapshot}
+
+
+INITIAL = copy.deepcopy(data())
+"""
+EXISTING_BACKEND = """
+import copy
+
+from {package}.server import INITIAL, data
+
+
+class Backend:
+    async def snapshot(self):
+        return data()
+
+
+def connect(settings):
+    for name, current in data().items():
+        current.clear()
+        initial = copy.deepcopy(INITIAL[name])
+        current.update(initial) if isinstance(current, dict) else current.extend(initial)
+    return Backend()
 """
 
 
@@ -80,11 +120,16 @@ class Row:
 
 def load_rows(server: str) -> list[Row]:
     """Load the mutants and the correct tools of a server."""
-    mutant_columns = ("declared", "parameters", "body", "finds", "arranges")
+    mutant_columns = ("declared", "parameters", "body", "finds", "arranges", "probe")
     correct_columns = ("declared", "parameters", "body", "arranges", "probe")
     document = _load_document(server)
+    mutants = document.get("mutants", {})
+    if server in PUBLISHED:
+        mutants = {
+            name: [*row[:3], ANY_FINDING, *row[3:]] for name, row in mutants.items()
+        }
     tables = [
-        (mutant_columns, document.get("mutants", {})),
+        (mutant_columns, mutants),
         (correct_columns, document.get("correct", {})),
     ]
     tables.append((correct_columns, _load_document(SHARED).get(server, {})))
@@ -99,6 +144,9 @@ def _load_document(name: str) -> dict[str, Any]:
     document: dict[str, Any] = yaml.safe_load(
         (HERE / f"{name}.yml").read_text(encoding="utf-8")
     )
+    if document.get("kind") == "http":
+        answers = {"backend": "http", "api": document["api"]}
+        document |= {"answers": answers, "handle": "api()", "client": "api"}
     return document
 
 
@@ -156,7 +204,7 @@ def _format_identities(row: Row, document: Mapping[str, Any]) -> tuple[str, list
             parameters.append(f"{name}={value!r}")
         else:
             lines.append(f"{name} = {value!r}")
-    return ", ".join(["b", *parameters]), lines
+    return ", ".join([document.get("client", "b"), *parameters]), lines
 
 
 def _format_probe(row: Row, document: Mapping[str, Any]) -> str:
@@ -179,12 +227,18 @@ def _format_probe(row: Row, document: Mapping[str, Any]) -> str:
     body = [*document["arrange"].strip().splitlines(), f"return {{{', '.join(pairs)}}}"]
     body = [*lines, *([row.arranges] if row.arranges else body)]
     text = "\n".join(f"    {line}" for line in body)
-    return f"{IMPORTS}\nfrom {PACKAGE}.backend import *\n\n{row.probe}\n\nasync def arrange({parameters}):\n{text}\n"
+    module = document.get("module", "backend")
+    return f"{IMPORTS}\nfrom {PACKAGE}.{module} import *\n\n{row.probe}\n\nasync def arrange({parameters}):\n{text}\n"
 
 
-def write_project(server: str, chosen: Sequence[Row], folder: Path) -> Path:
-    """Write a project with the selected tools."""
+def write_project(
+    server: str, chosen: Sequence[Row], folder: Path, template: Path | None = None
+) -> Path:
+    """Write a project with the selected tools; an adopted one is rendered from the template."""
     document, source = _load_document(server), folder / "src" / PACKAGE
+    if document.get("kind") == "adopted":
+        assert template is not None
+        return _write_existing(chosen, document, folder, template)
     answers = {"server_name": "mutants-mcp", "package_name": PACKAGE, "backend": "none"}
     answers |= document.get("answers", {})
     for path, text in rendered({**answers, "tools": ["ping_it"]}).items():
@@ -201,10 +255,40 @@ def write_project(server: str, chosen: Sequence[Row], folder: Path) -> Path:
     for row in chosen:
         tools += _format_tool(row, document.get("handle", "backend()"))
     (source / "tools/all.py").write_text(tools, encoding="utf-8")
+    _write_probes(chosen, document, folder)
+    return folder
+
+
+def _write_probes(
+    chosen: Sequence[Row], document: Mapping[str, Any], folder: Path
+) -> None:
     (folder / "tests/tools").mkdir(parents=True, exist_ok=True)
     for row in chosen:
         probe = folder / f"tests/tools/test_{row.name}.py"
         probe.write_text(_format_probe(row, document), encoding="utf-8")
+
+
+def _write_existing(
+    chosen: Sequence[Row], document: Mapping[str, Any], folder: Path, template: Path
+) -> Path:
+    """Write an existing server that was adopted: its tools and their data are in one module."""
+    source = folder / "src" / PACKAGE
+    adopted = {"place": f"src/{PACKAGE}", "serves": f"{PACKAGE}.server:mcp"}
+    answers = {"adopted": adopted, "backend": "none", "package_name": PACKAGE}
+    answers |= {"server_name": "mutants-mcp", "tools": []}
+    render(template, folder, answers)
+    (source / "__init__.py").touch()
+    text = IMPORTS + EXISTING + DONE + "\n\n" + document["backend"]
+    text += EXISTING_DATA.format(snapshot=document["snapshot"])
+    for row in chosen:
+        tool = _format_tool(row, "None").lstrip()
+        text += f"\n\n@mcp.tool\n{tool}"
+    (source / "server.py").write_text(text, encoding="utf-8")
+    document = {**document, "module": "server"}
+    _write_probes(chosen, document, folder)
+    backend = EXISTING_BACKEND.format(package=PACKAGE)
+    (folder / "tests/tools/__init__.py").touch()
+    (folder / "tests/tools/backend.py").write_text(backend, encoding="utf-8")
     return folder
 
 
@@ -212,14 +296,28 @@ def run_suite(project: Path) -> dict[str, list[str]]:
     """Run the suite of a project; messages by tool, or under "" without a tool."""
     report = project / "report.xml"
     files = ["tests/policy/test_annotations.py", "tests/policy/test_behavior.py"]
-    process = python(project, *PYTEST, f"--junitxml={report}", *files)
+    command = [*PYTEST, *files]
+    if (project / "tests/policy/check.py").exists():
+        modules = "check_annotations or check_behavior"
+        command = ["tests/policy/check.py", *PYTEST[2:], "-k", modules]
+    process = python(project, *command, f"--junitxml={report}")
     assert report.exists(), process.stdout + process.stderr
     messages: dict[str, list[str]] = {}
     for case in ET.parse(report).iter("testcase"):
         for failure in [*case.findall("failure"), *case.findall("error")]:
-            tool = case.attrib["name"].rpartition("[")[2].rstrip("]").rpartition("-")[2]
             text = (failure.text or "").removeprefix("Failed: ")
-            messages.setdefault(tool if "[" in case.attrib["name"] else "", []).append(
-                text
-            )
+            for tool in _find_subjects(case.attrib["name"], text, project):
+                messages.setdefault(tool, []).append(text)
     return messages
+
+
+def _find_subjects(test: str, text: str, project: Path) -> set[str]:
+    """Return the tools that a failed test is about; "" where it is about none."""
+    subjects = {test.rpartition("[")[2].rstrip("]").rpartition("-")[2]}
+    if "[" not in test:
+        subjects = {""}
+    for line in text.splitlines():
+        name = line.partition(":")[0]
+        if (project / f"tests/tools/test_{name}.py").exists():
+            subjects.add(name)
+    return subjects

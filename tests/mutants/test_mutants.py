@@ -2,54 +2,58 @@
 
 Each file of this folder is a server: its tools that lie under `mutants`, its correct ones under `correct` or in
 correct.yml. A twentieth of two servers is run; the nightly run takes a twentieth of the others.
-`MUTANTS=all uv run pytest -s -m '' tests/mutants` runs all, and prints the table.
+`MUTANTS=all uv run pytest -s -m '' tests/mutants` runs all, and prints the table. The servers in `published` run at
+night, with all their rows.
 """
 
 import os
 import re
+from pathlib import Path
 
 import pytest
 from support import nightly_but
 
-from .servers import SERVERS, Row, load_rows, run_suite, write_project
+from .servers import PUBLISHED, SERVERS, Row, load_rows, run_suite, write_project
 
 ALL = os.environ.get("MUTANTS") == "all"
 
 
 def choose_rows(server: str) -> list[Row]:
     """Choose the rows of a server for this run."""
-    return load_rows(server) if ALL else load_rows(server)[SERVERS.index(server) :: 20]
+    if ALL or server in PUBLISHED:
+        return load_rows(server)
+    return load_rows(server)[SERVERS.index(server) :: 20]
 
 
 class Findings(dict[str, dict[str, list[str]]]):
     """The findings of each server, computed on first access."""
 
-    def __init__(self, factory: pytest.TempPathFactory) -> None:
-        """Store the factory for folders."""
+    def __init__(self, factory: pytest.TempPathFactory, template: Path) -> None:
+        """Store the factory for folders, and the template."""
         super().__init__()
         self.factory = factory
+        self.template = template
 
     def __missing__(self, server: str) -> dict[str, list[str]]:
         """Run the suite of a server."""
-        project = write_project(
-            server, choose_rows(server), self.factory.mktemp(server)
-        )
+        folder = self.factory.mktemp(server.replace("/", "-"))
+        project = write_project(server, choose_rows(server), folder, self.template)
         self[server] = run_suite(project)
         return self[server]
 
 
 @pytest.fixture(scope="module")
 def suite_findings(
-    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path_factory: pytest.TempPathFactory, template: Path
 ) -> dict[str, dict[str, list[str]]]:
     """The findings of each server's suite by tool, run on first access."""
-    return Findings(tmp_path_factory)
+    return Findings(tmp_path_factory, template)
 
 
 EVERY_RUN = ("api", "dict")
 
 
-@pytest.mark.parametrize("server", nightly_but(EVERY_RUN, SERVERS))
+@pytest.mark.parametrize("server", nightly_but(EVERY_RUN, SERVERS + PUBLISHED))
 def test_each_mutant_is_found_by_the_words_meant(
     server: str, suite_findings: dict[str, dict[str, list[str]]]
 ) -> None:
@@ -68,7 +72,7 @@ def test_each_mutant_is_found_by_the_words_meant(
     assert not missed, "\n".join(missed)
 
 
-@pytest.mark.parametrize("server", nightly_but(EVERY_RUN, SERVERS))
+@pytest.mark.parametrize("server", nightly_but(EVERY_RUN, SERVERS + PUBLISHED))
 def test_no_correct_tool_is_called_wrong(
     server: str, suite_findings: dict[str, dict[str, list[str]]]
 ) -> None:

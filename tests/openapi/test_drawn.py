@@ -29,10 +29,9 @@ from copier_fastmcp.openapi.merging import written
 from copier_fastmcp.openapi.operations import operations
 from copier_fastmcp.openapi.tools import Options
 
-COUNT, SUITES, LIVE = (
-    int(os.environ.get(name, usual))
-    for name, usual in (("DOCUMENTS", "20"), ("SUITES", "40"), ("LIVE", "4"))
-)
+COUNT = int(os.environ.get("DOCUMENTS", "20"))
+SUITES = int(os.environ.get("SUITES", "40"))
+LIVE = int(os.environ.get("LIVE", "4"))
 SEED = int(os.environ.get("DOCUMENTS_SEED", "20261122"))
 SERVED = Path(__file__).with_name("served.py")
 ERAS = ("legacy", "2026-07-28")

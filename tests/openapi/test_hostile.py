@@ -17,13 +17,30 @@ from copier_fastmcp.openapi.tools import Imported, Options
 from copier_fastmcp.project import answers
 
 NINE = "[" + ",".join(["x"] * 9) + "]"
-BOMB = f"a0: &a0 {NINE}\n" + "".join(
-    f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)
-)
-MERGED = "b0: &b0 {k: 1}\n" + "".join(
-    f"b{n}: &b{n}\n  <<: [{', '.join(f'*b{m}' for m in range(n))}]\n  k{n}: 1\n"
-    for n in range(1, 60)
-)
+
+
+def nest_aliases() -> str:
+    """Return lists of nine aliases each, eleven deep."""
+    lines = [f"a0: &a0 {NINE}\n"]
+    for depth in range(1, 12):
+        aliases = ",".join([f"*a{depth - 1}"] * 9)
+        lines.append(f"a{depth}: &a{depth} [{aliases}]\n")
+    return "".join(lines)
+
+
+def merge_mappings() -> str:
+    """Return mappings each of which merges all before it."""
+    lines = ["b0: &b0 {k: 1}\n"]
+    earlier = ["*b0"]
+    for number in range(1, 60):
+        merged = ", ".join(earlier)
+        lines.append(f"b{number}: &b{number}\n  <<: [{merged}]\n  k{number}: 1\n")
+        earlier.append(f"*b{number}")
+    return "".join(lines)
+
+
+BOMB = nest_aliases()
+MERGED = merge_mappings()
 REFUSED = {
     "deep JSON": ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
     "deep flow": ("a: " + "[" * 100_000 + "]" * 100_000, "nested too deeply"),

@@ -57,9 +57,13 @@ CUSTOM = {
     "confirm": "writes",
 }
 ANSWERS: dict[str, Answers] = {
-    name: {"profile": name}
-    for name in ("explicit", "end-state", "narrow", "confirm-all")
-} | {"custom": CUSTOM, "consent": {"consent": "url"}}
+    "explicit": {"profile": "explicit"},
+    "end-state": {"profile": "end-state"},
+    "narrow": {"profile": "narrow"},
+    "confirm-all": {"profile": "confirm-all"},
+    "custom": CUSTOM,
+    "consent": {"consent": "url"},
+}
 
 
 def table(text: str, head: str) -> list[list[str]]:

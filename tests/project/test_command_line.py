@@ -47,9 +47,8 @@ def test_the_flags_of_run_serve_a_part(
         async with stdio(project, tmp_path, "2026-07-28", *flags) as client:
             return {tool.name for tool in await client.list_tools()}
 
-    assert asyncio.run(listed()) == {
-        f"{name.removesuffix('_note')}_note" for name in left
-    }
+    expected = {f"{name.removesuffix('_note')}_note" for name in left}
+    assert asyncio.run(listed()) == expected
 
 
 def test_the_list_of_tools_is_that_of_a_server_with_these_settings(
@@ -79,7 +78,10 @@ def test_wire_prints_one_tool_and_a_wrong_name_is_one_line(project: Path) -> Non
 
 def test_the_bytes_of_each_tool_are_shown_and_are_few(project: Path) -> None:
     rows = json.loads(server(project, "tools", "list", "--json").stdout)
-    read, rest = (sum(row["bytes"][part] for row in rows) for part in ("model", "rest"))
+    read = rest = 0
+    for row in rows:
+        read += row["bytes"]["model"]
+        rest += row["bytes"]["rest"]
     assert read <= 3_100
     assert 2 + len(rows) - 1 + read + rest <= 7_100  # as tools/list puts them in a line
     shown = server(project, "tools", "list", "--bytes").stdout

@@ -42,11 +42,12 @@ def find_faults(tool: Tool, specs: Specs) -> list[str]:
         tool.annotations,
         tool.input_schema["properties"],
     )
+    description = str(tool.description).removesuffix(" Two-step confirmation.")
     checks = {
         f"title {tool.title!r}": tool.title == spec["title"],
         "annotations.title": annotations is not None
         and annotations.title == spec["title"],
-        f"description {tool.description!r}": tool.description == spec["description"],
+        f"description {description!r}": description == spec["description"],
         f"hints {hints_of(tool)}": hints_of(tool) == spec["hints"],
         f"parameters {sorted(taken)}": set(taken) == parameters(spec),
         "undescribed": all(taken[name].get("description") for name in taken),

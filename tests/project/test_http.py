@@ -5,7 +5,10 @@ import contextlib
 import json
 import re
 import shutil
+import signal
+import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -14,9 +17,9 @@ from pathlib import Path
 
 import pytest
 from fastmcp import Client
-from listening import PATIENCE
-from support import server
-from wire import ERAS, http
+from listening import PATIENCE, free_port, running
+from support import nightly_but, server
+from wire import ERAS, command, environ, http
 
 
 @pytest.fixture
@@ -48,18 +51,31 @@ def title_of_get_note(address: str) -> str:
     return ""
 
 
-def test_reload_serves_an_edited_file(project: Path, tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("ending", nightly_but(["SIGHUP"], ["SIGHUP", "SIGTERM"]))
+def test_reload_serves_an_edited_file_and_leaves_no_server(
+    project: Path, tmp_path: Path, ending: str
+) -> None:
     copy = tmp_path / "edited"
     shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".venv", ".git"))
     file = copy / "src/notes_mcp/tools/get_note.py"
     last = time.monotonic() + PATIENCE
-    with http(copy, tmp_path, "--reload") as served:
-        assert title_of_get_note(served) == "Get Note"
-        text = file.read_text(encoding="utf-8")
-        file.write_text(text.replace("Get Note", "Read Note"), encoding="utf-8")
-        while (title := title_of_get_note(served)) != "Read Note":
-            assert time.monotonic() < last, title
-            time.sleep(0.2)
+    options = {"cwd": copy, "env": environ(copy, tmp_path)}
+    with free_port() as port:
+        words = command(copy, "run", "--http", "--port", str(port), "--reload")
+        served = f"http://127.0.0.1:{port}/mcp"
+        # Not in a fork, which a test ends so that the program can end nothing of its own
+        with running(words, port, tmp_path / "stderr", **options) as process:
+            assert title_of_get_note(served) == "Get Note"
+            text = file.read_text(encoding="utf-8")
+            file.write_text(text.replace("Get Note", "Read Note"), encoding="utf-8")
+            while (title := title_of_get_note(served)) != "Read Note":
+                assert time.monotonic() < last, title
+                time.sleep(0.2)
+            process.send_signal(signal.Signals[ending])
+            process.wait(PATIENCE)
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.1", port), 1).close()
 
 
 def test_reload_over_stdio_is_refused_in_one_line(project: Path) -> None:

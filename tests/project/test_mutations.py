@@ -258,7 +258,7 @@ def test_the_suite_names_a_stale_lock_and_a_stale_table(mutants: Path) -> None:
     page.write_text(originals[1], encoding="utf-8")
     assert failures == {
         "test_the_lock_pins_every_hint_and_gate": "create_clean: is new\nget_clean: RELAXED: openWorldHint true -> false\n"
-        "review it, then run `uv run tests/policy/pin.py`",
-        "test_the_tool_table_is_up_to_date": "docs/tools.md is stale; run `uv run tests/policy/pin.py`",
+        "review it, then run `uv run tests/policy/pin.py` (lock-current)",
+        "test_the_tool_table_is_up_to_date": "docs/tools.md is stale; run `uv run tests/policy/pin.py` (table-current)",
     }
     ROWS.append(f"suite      {'lock and tool table stale':46} their tests")

@@ -104,6 +104,8 @@ def test_versions_that_differ_are_named(packaged: Path, tmp_path: Path) -> None:
         in output
     )
     assert "README.md lacks the line <!-- mcp-name: com.example/notes-mcp -->" in output
+    assert "(package-versions-equal)" in output
+    assert "(registry-name-in-readme)" in output
     assert "2 failed" in output
 
 

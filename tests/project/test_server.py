@@ -79,7 +79,7 @@ def test_a_tool_that_comes_with_the_lifespan_is_named_by_the_suite(mine: Path) -
     shutil.copy(AUTHORS / "late.py", mine / "src/notes_mcp/extend.py")
     done = python(mine, *PYTEST, "tests/policy/test_annotations.py")
     assert done.returncode == 1
-    assert "late: declare it with @read, @put, ... in tools/" in done.stdout
+    assert "late: it declares no behavior; declare it with @read" in done.stdout
     assert "KeyError" not in done.stdout
     assert python(mine, "tests/policy/pin.py").returncode == 0
     assert "| `late` | Late | ? |" in (mine / "docs/tools.md").read_text(

@@ -1,5 +1,6 @@
 """ruff and mypy --strict check every Python file of the repository and of rendered projects."""
 
+import ast
 import fnmatch
 import json
 import re
@@ -95,6 +96,38 @@ def test_every_python_file_of_a_project_is_checked(example: Renders, name: str) 
         )
         == []
     )
+
+
+def list_exports(module: Path) -> set[str]:
+    """List the names that a module defines or has in `__all__`, which are all that mypy --strict lets others import."""
+    names = set()
+    for node in ast.parse(module.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names.update(ast.unparse(target) for target in node.targets)
+            if ast.unparse(node.targets[0]) == "__all__":
+                names.update(ast.literal_eval(node.value))
+        elif isinstance(node, ast.AnnAssign):
+            names.add(ast.unparse(node.target))
+    return names
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_project_imports_what_the_engine_exports(name: str) -> None:
+    sources = ROOT / "engine/src"
+    for path, text in rendered(answers(name) | {"engine": "package"}).items():
+        if not path.endswith(".py"):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, ast.ImportFrom) or node.level:
+                continue
+            module = str(node.module)
+            file = sources / f"{module.replace('.', '/')}.py"
+            if not file.is_file():
+                continue
+            missing = {alias.name for alias in node.names} - list_exports(file)
+            assert missing == set(), f"{path}: {module}"
 
 
 def test_every_python_file_of_the_template_is_in_an_example() -> None:

@@ -142,4 +142,5 @@ def test_a_tool_under_an_old_name_is_not_served_twice(
     done = server(project, "tools", "list")
     message = "scrap_note was formerly delete_note, which is the name of another tool; take it out of "
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"notes-mcp: {message}formerly=, or rename that one\n"
+    remedy = "formerly=, or rename that one (former-name-free)"
+    assert done.stderr == f"notes-mcp: {message}{remedy}\n"

@@ -50,6 +50,16 @@ def test_the_version_changes_whenever_a_file_does(engine: Path) -> None:
     assert manifest_script(engine, "--check").returncode == 0
 
 
+def test_the_command_pins_the_version(engine: Path) -> None:
+    command_file = engine.parent / "pyproject.toml"
+    command_file.write_text('dependencies = ["copier-fastmcp-engine==0.0.9"]\n')
+    stale = manifest_script(engine, "--check")
+    assert (stale.returncode, stale.stderr.count("\n")) == (1, 1)
+    assert "pyproject.toml does not pin engine" in stale.stderr
+    assert manifest_script(engine).returncode == 0
+    assert manifest_script(engine, "--check").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

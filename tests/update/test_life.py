@@ -14,7 +14,8 @@ ROW = '"explicit": {"hints": "explicit", "destructive": "deletes_and_overwrites"
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("one_environment")
-def test_copy_pin_edit_update_check(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["vendored", "package"])
+def test_copy_pin_edit_update_check(engine: str, tmp_path: Path) -> None:
     (tmp_path / "template").mkdir()
     template = clone_template(tmp_path / "template", tag="v1.0.0")
     project = tmp_path / "notes"
@@ -27,6 +28,8 @@ def test_copy_pin_edit_update_check(tmp_path: Path) -> None:
         "--skip-tasks",
         "--vcs-ref",
         "v1.0.0",
+        "--data",
+        f"engine={engine}",
     ]
     run_fetched(*copy, str(template), str(project), folder=tmp_path)
     git(project, "init", "--quiet")

@@ -141,10 +141,10 @@ def test_a_rule_warns_then_fails_and_is_waived(
     commit(project, "pinned")
     released_rule(repository, "v2.0.0", warns="v2.0.0", fails="2999-01-31")
     released_rule(repository, "v2.2.0", warns="v2.0.0", fails="v2.2.0")
-    warning = "NOTE search_notes: the name is long; shorten it (name-short, a warning since v2.0.0, "
+    warning = "NOTE search_notes: the name is long; shorten it (name-short): a warning since v2.0.0, "
     update(project, "v2.0.0")
     output = run_suite(project)
-    assert f"{warning}fails from 2999-01-31)\n" in output
+    assert f"{warning}fails from 2999-01-31\n" in output
     assert "failed" not in output
     update(project, "v2.2.0")
     output = run_suite(project)
@@ -161,7 +161,7 @@ def test_a_rule_warns_then_fails_and_is_waived(
         in (project / PAGE).read_text()
     )
     output = run_suite(project)
-    assert '(name-short, waived until 2999-01-31: It has "users".)\n' in output
+    assert '(name-short): waived until 2999-01-31: It has "users".\n' in output
     assert "failed" not in output
     probe.write_text(text + waiver.replace("UNTIL", "2026-01-31"))
     pin(project)

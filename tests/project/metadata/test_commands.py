@@ -1,6 +1,7 @@
 """`metadata`: what each command prints and writes, and what it asks of a running server."""
 
 import asyncio
+import itertools
 import json
 import re
 import shlex
@@ -210,14 +211,12 @@ def test_a_proxy_passes_the_overridden_texts_through(
                 await client.list_resource_templates(),
             ]
             # FastMCP's own proxy adds an empty `_meta`
-            texts = [
-                [i.model_dump(exclude_none=True, exclude={"meta"}) for i in items]
-                for items in listed
-            ]
+            texts = []
+            for item in itertools.chain(*listed):
+                texts.append(item.model_dump(exclude_none=True, exclude={"meta"}))
             answer = await client.call_tool("list_resources")
-            read = [
-                item.model_dump() for item in await client.read_resource("lab://help")
-            ]
+            contents = await client.read_resource("lab://help")
+            read = [item.model_dump() for item in contents]
             return json.loads(
                 json.dumps([texts, answer.structured_content, read], default=str)
             )
