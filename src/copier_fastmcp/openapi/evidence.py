@@ -53,9 +53,10 @@ class Signals:
             tail = ["get"] if tail == ["info"] else tail
         self.tail = tail  # as written: at the end of a path a plural is a noun
         self.verb = base(operation.id_words[0]) if operation.id_words else ""
-        sentence = [
-            word for word in operation.said("summary") if word not in ("the", "a", "an")
-        ]
+        sentence = []
+        for word in operation.said("summary"):
+            if word not in ("the", "a", "an"):
+                sentence.append(word)
         if not sentence:
             sentence = operation.said("description")
             sentence = (sentence[4:] if sentence[:4] == USE else sentence)[:1]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..words import singular
 from .derived import SAFE, Derived
 from .operations import Operation
 
@@ -141,7 +142,7 @@ def _kubernetes(operation: Operation, verb: str) -> Derived:
             "extension x-kubernetes-action",
             f"{reason}; a review stores nothing",
         )
-    if verb == "post" and tail.rstrip("s") in ("rollback", "binding", "eviction"):
+    if verb == "post" and singular(tail) in ("rollback", "binding", "eviction"):
         return Derived("action", "extension x-kubernetes-action", f"{reason} of {tail}")
     if behavior == "read" and operation.method not in SAFE:
         reason = f"{reason}, but a {operation.method} writes"

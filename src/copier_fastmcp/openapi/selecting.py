@@ -65,7 +65,11 @@ class Selection:
 
 
 def _any(globs: Sequence[str], texts: Iterable[str]) -> bool:
-    return not globs or any(fnmatchcase(text, glob) for glob in globs for text in texts)
+    return not globs or any(_fits(text, globs) for text in texts)
+
+
+def _fits(text: str, globs: Sequence[str]) -> bool:
+    return any(fnmatchcase(text, glob) for glob in globs)
 
 
 def cost(tools: int, size: int) -> str:
