@@ -52,7 +52,10 @@ def test_every_import_is_declared(example: Renders, name: str) -> None:
     about = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
     package = next((project / "src").iterdir())
     needed = about["project"]["dependencies"]
-    assert find_undeclared(find_imports(package) - {package.name}, needed) == set()
+    extra = about["project"]["optional-dependencies"]["redis"]
+    undeclared = find_undeclared(find_imports(package) - {package.name}, needed)
+    assert undeclared == {"redis"}
+    assert find_undeclared(undeclared, extra) == set()
     requirements = [*needed, *about["dependency-groups"]["dev"]]
     local_packages = {package.name, "copier_fastmcp_suite"}
     assert (
