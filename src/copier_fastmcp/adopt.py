@@ -2,7 +2,8 @@
 
 import json
 import sys
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -42,8 +43,18 @@ ANSWERS_CHANGE = (
     "{confirmed, approved_by, outcome, preview, result} with its own answer in `result`"
 )
 
+# How the address of a repository begins that is neither a URL nor a folder.
+REMOTE_PREFIXES = ("git@", "gh:", "gl:")
+
 # Tests of a server that was adopted before; elsewhere such folders are the author's.
 OUR_TESTS = ("tests/policy/", "tests/tools/")
+
+NEXT_STEPS = (
+    "uv sync",
+    "uv run tests/policy/pin.py",
+    "uv run tests/policy/check.py",
+    "git diff",
+)
 
 LOW_LEVEL = (
     "this is a low-level server, whose tools adopt cannot govern; `annotate` writes their hints and "
@@ -89,43 +100,75 @@ def adopt(
         return _remove_adoption(folder.resolve(), dry_run=dry_run)
     survey = survey_server(folder)
     root = survey.project.root
-    tools = [proposal.tool for proposal in survey.proposals] + survey.left
-    if all(tool.low_level for tool in tools):
-        raise RefusedError(LOW_LEVEL)
+    _require_governable(survey)
     if not dry_run:
         require_clean(root, "so that git can undo what adopt writes")
+    rows_only = json_output and dry_run
     floors: list[str] = []
-    if not (json_output and dry_run):
+    if not rows_only:
         dependencies.require_recent_fastmcp(root, survey.frameworks)
         floors = _check_floors(root, accepted=raise_floors or dry_run)
-    if live is not None:
-        announce_command(live)
-        survey = compare_with_source(survey, list_tools(live))
+    survey = _add_live_tools(survey, live)
+    if rows_only:
+        _print_rows(survey)
+        return 0
     prior_changes = {} if dry_run else list_changes(root)  # what a running server left
     quiet = unattended or json_output or not sys.stdin.isatty()
     if not json_output and not (dry_run and quiet):
         survey.print_survey()
-    chosen = (
-        []
-        if json_output and dry_run
-        else answer_questions(_exclude_declared(survey), unattended=quiet)
-    )
-    if not (json_output and dry_run):
-        if engine is None:
-            engine = _choose_engine(root, template, ref, ask=not (quiet or dry_run))
-        adoption = plan_adoption(survey, chosen, template, ref, engine)
-        if not dry_run and list_changes(root) != prior_changes:
-            raise RefusedError(
-                "files were changed in the meantime; commit them and do it again"
-            )
-        _write_adoption(survey, adoption, chosen, dry_run=dry_run, say=not json_output)
-        for floor in floors:
-            print(f"raised: {floor}", file=sys.stderr)
+    chosen = answer_questions(_exclude_declared(survey), unattended=quiet)
+    if engine is None:
+        engine = _choose_engine(root, template, ref, ask=not (quiet or dry_run))
+    adoption = plan_adoption(survey, chosen, template, ref, engine)
+    if not dry_run:
+        _require_unchanged(root, prior_changes)
+    plan = AdoptionPlan(survey, adoption, chosen)
+    plan.carry_out(dry_run=dry_run, quiet=json_output)
+    _print_raised_floors(floors)
     if json_output:
-        print(json.dumps(survey.rows(), indent=2, ensure_ascii=False))
+        _print_rows(survey)
     if not dry_run:
         _pin_tools(root, pin=pin, ask=not quiet)
     return 0
+
+
+def _require_governable(survey: Survey) -> None:
+    """Make sure that the policy can govern at least one tool.
+
+    Raises:
+        RefusedError: A low-level server lists all of them.
+    """
+    if all(tool.low_level for tool in survey.list_tools()):
+        raise RefusedError(LOW_LEVEL)
+
+
+def _require_unchanged(root: Path, prior_changes: dict[str, str]) -> None:
+    """Make sure that nobody edited a file since the survey.
+
+    Raises:
+        RefusedError: The repository has other changes than before.
+    """
+    if list_changes(root) != prior_changes:
+        raise RefusedError(
+            "files were changed in the meantime; commit them and do it again"
+        )
+
+
+def _add_live_tools(survey: Survey, command: str | None) -> Survey:
+    """Add the tools that only the running server lists, if there is a command that starts it."""
+    if command is None:
+        return survey
+    announce_command(command)
+    return compare_with_source(survey, list_tools(command))
+
+
+def _print_raised_floors(floors: Iterable[str]) -> None:
+    for floor in floors:
+        print(f"raised: {floor}", file=sys.stderr)
+
+
+def _print_rows(survey: Survey) -> None:
+    print(json.dumps(survey.rows(), indent=2, ensure_ascii=False))
 
 
 def _choose_engine(
@@ -142,13 +185,13 @@ def _choose_engine(
     Raises:
         UnableError: The template is not found.
     """
-    listed = dependencies.load_pyproject(root).get("project", {}).get("dependencies")
-    if not ask or load_adoption(root) or not isinstance(listed, list):
+    project = dependencies.load_pyproject(root).get("project", {})
+    has_list = isinstance(project.get("dependencies"), list)
+    if not ask or load_adoption(root) or not has_list:
         return "vendored"
     address = find_template(template, ref).source
-    is_reachable = "://" in address and not address.startswith("file:")
-    is_reachable = is_reachable or address.startswith(("git@", "gh:", "gl:"))
-    if not is_reachable:
+    is_url = "://" in address and not address.startswith("file:")
+    if not is_url and not address.startswith(REMOTE_PREFIXES):
         return "vendored"
     from .terminal import prompts
 
@@ -193,25 +236,22 @@ def _check_floors(root: Path, *, accepted: bool) -> list[str]:
 
 def _exclude_declared(survey: Survey) -> Survey:
     """What is left of a server's tools where it was adopted before."""
-    if not (answers := load_adoption(survey.project.root)):
+    answers = load_adoption(survey.project.root)
+    if not answers:
         return survey
     package = layout.policy_package(answers["adopted"]["place"])
+    undeclared: list[Proposal] = []
+    for proposal in survey.proposals:
+        if not _has_declaration(proposal.tool, package):
+            undeclared.append(proposal)
+    return replace(survey, proposals=undeclared)
 
-    def has_declaration(tool: SourceTool) -> bool:
-        return bool(
-            tool.function
-            and tool.home
-            and is_declared(tool.function, tool.home, package)
-        )
 
-    return replace(
-        survey,
-        proposals=[
-            proposal
-            for proposal in survey.proposals
-            if not has_declaration(proposal.tool)
-        ],
-    )
+def _has_declaration(tool: SourceTool, package: str) -> bool:
+    """Whether a decorator of the policy already declares the function of a tool."""
+    if not tool.function or not tool.home:
+        return False
+    return is_declared(tool.function, tool.home, package)
 
 
 def _pin_tools(root: Path, *, pin: bool, ask: bool) -> None:
@@ -234,63 +274,80 @@ def _pin_tools(root: Path, *, pin: bool, ask: bool) -> None:
         print(f"not pinned: {error}", file=sys.stderr)
 
 
-def _write_adoption(
-    survey: Survey,
-    adoption: Adoption,
-    chosen: list[Proposal],
-    *,
-    dry_run: bool,
-    say: bool,
-) -> None:
-    root = survey.project.root
-    new: dict[Path, bytes] = {}
-    for name, held in adoption.files.items():
-        if _differs(root / name, held):
-            new[root / name] = held
-    written = {edited.module.path: edited.encoded() for edited in adoption.edited}
-    if dry_run and say:
-        for edited in adoption.edited:
-            print(edited.diff(edited.module.path.relative_to(root).as_posix()), end="")
-        for name in sorted(path.relative_to(root).as_posix() for path in new):
+@dataclass(frozen=True)
+class AdoptionPlan:
+    """A planned adoption, with the survey and the decisions that it follows from."""
+
+    survey: Survey
+    adoption: Adoption
+    chosen: list[Proposal]
+
+    def carry_out(self, *, dry_run: bool, quiet: bool) -> None:
+        """Write the adoption, or print it as a diff, and print what comes next.
+
+        Args:
+            dry_run: Whether nothing is written.
+            quiet: Whether nothing is printed.
+        """
+        root = self.survey.project.root
+        added = self._list_added_files()
+        edited: dict[Path, bytes] = {}
+        for file in self.adoption.edited:
+            edited[file.module.path] = file.encoded()
+        if not dry_run:
+            require_reachable(root, [*edited, *added])
+            write_files(edited | added)
+        elif not quiet:
+            self._print_diff(added)
+        if quiet:
+            return
+        if not edited and not added:
+            print("adopted already; nothing changed", file=sys.stderr)
+            return
+        self._print_consequences()
+        mood = "would be " if dry_run else ""
+        changed = f"{format_count(len(edited), 'file')} {mood}changed"
+        print(f"{changed}, {len(added)} {mood}added; next:", file=sys.stderr)
+        for step in NEXT_STEPS:
+            print(f"    {step}", file=sys.stderr)
+
+    def _list_added_files(self) -> dict[Path, bytes]:
+        """The planned files that differ from those that are there."""
+        added: dict[Path, bytes] = {}
+        for name, content in self.adoption.files.items():
+            path = self.survey.project.root / name
+            if not path.is_file() or path.read_bytes() != content:
+                added[path] = content
+        return added
+
+    def _print_diff(self, added: Iterable[Path]) -> None:
+        root = self.survey.project.root
+        for file in self.adoption.edited:
+            name = file.module.path.relative_to(root).as_posix()
+            print(file.diff(name), end="")
+        names = [path.relative_to(root).as_posix() for path in added]
+        for name in sorted(names):
             print(f"+++ {name}")
-    if not dry_run:
-        require_reachable(root, [*written, *new])
-        write_files(written | new)
-    if not say:
-        return
-    if not written and not new:
-        print("adopted already; nothing changed", file=sys.stderr)
-        return
-    print_remaining_work(survey, chosen, adoption.by_hand.items())
-    gated = [proposal.tool.name for proposal in chosen if proposal.behavior in GATED]
-    if gated:
-        print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
-    _print_affected_tests(root, gated, adoption)
-    verb = "would be changed" if dry_run else "changed"
-    count = f"{format_count(len(written), 'file')} {verb}"
-    print(
-        f"{count}, {len(new)} {verb.replace('changed', 'added')}; next:",
-        file=sys.stderr,
-    )
-    steps = (
-        "uv sync",
-        "uv run tests/policy/pin.py",
-        "uv run tests/policy/check.py",
-        "git diff",
-    )
-    for step in steps:
-        print(f"    {step}", file=sys.stderr)
+
+    def _print_consequences(self) -> None:
+        """Print what is left to the user, and what the adoption changes for callers and tests."""
+        by_hand = self.adoption.by_hand.items()
+        print_remaining_work(self.survey, self.chosen, by_hand)
+        gated: list[str] = []
+        for proposal in self.chosen:
+            if proposal.behavior in GATED:
+                gated.append(proposal.tool.name)
+        if gated:
+            print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
+        _print_affected_tests(self.survey.project.root, gated, self.adoption)
 
 
 def _print_affected_tests(root: Path, gated: list[str], adoption: Adoption) -> None:
     """Name the author's tests that may fail from now on; the files of the adoption are none."""
-    vendored = any(Path(name).name == "facade.py" for name in adoption.files)
-    is_first = ANSWERS.as_posix() in adoption.files
-    ours = tuple(adoption.files) + (() if is_first else OUR_TESTS)
-    for test in list_affected_tests(root, gated, vendored=vendored):
-        if not test.path.startswith(ours):
+    names = {Path(name).name for name in adoption.files}
+    own_prefixes = tuple(adoption.files)
+    if ANSWERS.as_posix() not in adoption.files:
+        own_prefixes += OUR_TESTS
+    for test in list_affected_tests(root, gated, vendored="facade.py" in names):
+        if not test.path.startswith(own_prefixes):
             print(f"check {test.path}:{test.line}: {test.reason}", file=sys.stderr)
-
-
-def _differs(path: Path, held: bytes) -> bool:
-    return not path.is_file() or path.read_bytes() != held

@@ -18,7 +18,7 @@ from typing import Any
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
-from copier_fastmcp.adopting.hints import hints_of
+from copier_fastmcp.adopting.hints import combine_hints
 from copier_fastmcp.adopting.proposals import Proposal
 from copier_fastmcp.adopting.survey import survey_server
 from copier_fastmcp.errors import RefusedError
@@ -226,7 +226,7 @@ async def list_served_tools(
 
 def contradicts(proposal: Proposal, letters: str) -> bool:
     """Whether a proposed hint contradicts a certain label."""
-    proposed = hints_of(proposal)
+    proposed = combine_hints(proposal)
     labelled_hints = {}
     for hint, letter in zip(HINTS[:3], letters, strict=False):
         if letter in "TF":

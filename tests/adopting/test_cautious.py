@@ -7,7 +7,7 @@ from adopting.test_annotate import create_project
 from adopting.test_reading import survey_files
 from adopting.test_traps import HEAD
 
-from copier_fastmcp.adopting.hints import hints_of
+from copier_fastmcp.adopting.hints import combine_hints
 from copier_fastmcp.adopting.proposals import Proposal
 from copier_fastmcp.cli import main
 
@@ -48,7 +48,7 @@ def test_a_stricter_hint_of_the_author_is_kept_and_asked_about(
     pairs = ", ".join(f'"{hint}": {value}' for hint, value in written.items())
     proposal = propose(tmp_path, function, ANNOTATED.format(pairs))
     assert proposal.asked
-    assert written.items() <= hints_of(proposal).items()
+    assert written.items() <= combine_hints(proposal).items()
 
 
 def test_unattended_keeps_it_in_the_file_and_names_the_tool(
@@ -86,7 +86,7 @@ def test_what_the_author_wrote_of_a_read_beyond_that_is_left(tmp_path: Path) -> 
     function = WRITTEN["a read that is declared a write"][0]
     proposal = propose(tmp_path, function, decorator)
     assert not proposal.asked
-    assert hints_of(proposal)["idempotentHint"] is False
+    assert combine_hints(proposal)["idempotentHint"] is False
 
 
 def test_an_action_is_what_its_author_declared(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_an_action_is_what_its_author_declared(tmp_path: Path) -> None:
     )
     proposal = propose(tmp_path, function, decorator)
     assert (proposal.behavior, proposal.asked) == ("action", "")
-    assert hints_of(proposal) == {
+    assert combine_hints(proposal) == {
         "readOnlyHint": False,
         "destructiveHint": False,
         "idempotentHint": True,

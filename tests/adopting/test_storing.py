@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from adopting.test_reading import survey_files
 
-from copier_fastmcp.adopting.hints import hints_of
+from copier_fastmcp.adopting.hints import combine_hints
 from copier_fastmcp.adopting.proposals import Proposal
 
 SHELF = """import json, sqlite3, uuid
@@ -83,7 +83,7 @@ def test_what_counts_on_from_what_was_is_never_called_idempotent(
     for name in ("restock", "set_stock", "add_stock", "remove_stock"):
         (folder := tmp_path / name).mkdir()
         proposal = propose_method(folder, name, body)
-        assert not hints_of(proposal)["idempotentHint"], (name, proposal.behavior)
+        assert not combine_hints(proposal)["idempotentHint"], (name, proposal.behavior)
         claims = proposal.tool.name in ("set_stock", "remove_stock")
         assert bool(proposal.asked) is claims, (name, proposal.asked)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ..errors import RefusedError
 from ..project import copier_process, origin
@@ -17,6 +17,10 @@ from .edits import Edited
 from .proposals import Proposal
 from .server_factory import write_server_factory
 from .survey import Survey
+
+BACKEND_FILE = "tests/tools/backend.py"
+LONGEST_DESCRIPTION = 300
+MOST_OBSTACLES = 3  # in one message
 
 
 @dataclass
@@ -40,7 +44,10 @@ def load_adoption(root: Path) -> dict[str, Any]:
     Raises:
         RefusedError: The answers are those of a project from the template.
     """
-    answers = read_answers(root / ANSWERS) if (root / ANSWERS).is_file() else {}
+    path = root / ANSWERS
+    if not path.is_file():
+        return {}
+    answers = read_answers(path)
     if answers and not answers.get("adopted"):
         raise RefusedError(
             f"{ANSWERS} is here: this project came from a template; `update` it"
@@ -67,35 +74,42 @@ def plan_adoption(
     adoption = Adoption(by_hand=dict(survey.list_reasons()))
     if not servers:
         adoption.by_hand["(the server)"] = "call policy.govern(mcp) where it is made"
-    place = (
-        answers["adopted"]["place"] if answers else layout.choose_place(survey, servers)
-    )
-    package = layout.policy_package(place)
-    adoption.edited = _plan_edits(chosen, servers, package)
-    if len({(server.module.name, server.held) for server in servers}) > 1:
-        first = layout.find_entry_point(servers) or "one of them"
+    if answers:
+        place = answers["adopted"]["place"]
+    else:
+        place = layout.choose_place(survey, servers)
+    adoption.edited = _plan_edits(chosen, servers, layout.policy_package(place))
+    held_names = {(server.module.name, server.held) for server in servers}
+    if len(held_names) > 1:
+        proved = layout.find_entry_point(servers) or "one of them"
         adoption.by_hand["(the tests)"] = (
-            f"{len(servers)} servers are made; tests/policy proves {first}"
+            f"{len(servers)} servers are made; tests/policy proves {proved}"
         )
     if not answers:
         adoption.files = _render_files(survey, servers, place, template, ref, engine)
-        text, by_hand = dependencies.add_dependencies(root)
-        adoption.by_hand |= {"(dependencies)": by_hand} if by_hand else {}
-        if needed := adoption.files.get(ENGINE_PIN):
-            project_file = root / "pyproject.toml"
-            present = text or (
-                project_file.read_text("utf-8") if project_file.is_file() else ""
-            )
-            text = pin_engine(present, needed.decode())
-        if text is not None:
-            adoption.files["pyproject.toml"] = text.encode()
+        _add_settings(adoption, root)
     _add_probes(adoption, chosen, root)
     if not answers and not (root / todo.FILE).exists():
         adoption.files[todo.FILE] = todo.list_phases(survey, chosen).encode()
-    if not (root / "tests/tools/backend.py").exists():
+    if not (root / BACKEND_FILE).exists():
         text = skeletons.BACKEND + write_server_factory(survey, servers)
-        adoption.files["tests/tools/backend.py"] = text.encode()
+        adoption.files[BACKEND_FILE] = text.encode()
     return adoption
+
+
+def _add_settings(adoption: Adoption, root: Path) -> None:
+    """Add pyproject.toml with the dependencies of the policy, if it changes."""
+    text, by_hand = dependencies.add_dependencies(root)
+    if by_hand:
+        adoption.by_hand["(dependencies)"] = by_hand
+    pin = adoption.files.get(ENGINE_PIN)
+    if pin:
+        path = root / "pyproject.toml"
+        if not text:
+            text = path.read_text("utf-8") if path.is_file() else ""
+        text = pin_engine(text, pin.decode())
+    if text is not None:
+        adoption.files["pyproject.toml"] = text.encode()
 
 
 def _plan_edits(
@@ -108,8 +122,9 @@ def _plan_edits(
     for server in servers:
         edited = edits.setdefault(server.module.path, Edited(server.module))
         word = add_policy_import(edited, package)
-        if f"{word}.govern({server.held})" not in server.module.text:
-            edited.insert_below(server.statement, f"{word}.govern({server.held})")
+        line = f"{word}.govern({server.held})"
+        if line not in server.module.text:
+            edited.insert_below(server.statement, line)
     return [edited for edited in edits.values() if edited.edits]
 
 
@@ -117,7 +132,8 @@ def _add_probes(adoption: Adoption, chosen: Iterable[Proposal], root: Path) -> N
     """Add a proof skeleton for each tool without one."""
     for proposal in chosen:
         name = f"tests/tools/test_{proposal.tool.name}.py"
-        if reason := skeletons.explain_unusable_name(proposal):
+        reason = skeletons.explain_unusable_name(proposal)
+        if reason:
             adoption.by_hand[proposal.tool.name] = reason
         elif not (root / name).exists():
             adoption.files[name] = skeletons.write_probe(proposal).encode()
@@ -171,45 +187,58 @@ def _render_files(
     root = survey.project.root
     project = dependencies.load_pyproject(root).get("project", {})
     version = find_recordable_version(origin.find_template(template, ref))
-    entry_point = layout.find_entry_point(servers)
-    name = re.sub("[^a-z0-9]+", "-", str(project.get("name", root.name)).lower()).strip(
-        "-"
-    )
-    adopted = {"place": place, "serves": entry_point}
+    project_name = str(project.get("name", root.name)).lower()
+    name = re.sub("[^a-z0-9]+", "-", project_name).strip("-")
+    adopted = {"place": place, "serves": layout.find_entry_point(servers)}
     folder_name = layout.choose_engine_name(root / place)
     if folder_name != layout.ENGINE_NAMES[0]:
         adopted["engine"] = folder_name
+    description = str(project.get("description") or f"The server {name}.")
     answers = {
         "_src_path": version.source,
         "_commit": version.ref,
         "adopted": adopted,
         "server_name": name,
         "package_name": name.replace("-", "_"),
-        "description": str(project.get("description") or f"The server {name}.")[:300],
+        "description": description[:LONGEST_DESCRIPTION],
         "tools": [],
         "backend": "none",
         "license": "none",
         "engine": engine,
-    } | guess_domain(Path(_guess_subject(name)))
+    }
+    answers |= guess_domain(Path(_guess_subject(name)))
+    files: dict[str, bytes] = {}
     with copier_process.render_project(answers) as fresh:
-        files: dict[str, bytes] = {}
         for path in fresh.rglob("*"):
             if path.is_file():
                 files[path.relative_to(fresh).as_posix()] = path.read_bytes()
-    for folder in (f"{place}/{WORD}", "tests/policy", "docs/adr/policy"):
-        if (root / folder).exists():
-            name = (root / folder).relative_to(root).as_posix()
-            raise RefusedError(f"{name}: in the way of the policy; move or rename it")
-    obstacles = [name for name in sorted(files) if (root / name).exists()]
-    if obstacles:
-        raise RefusedError(
-            f"{', '.join(obstacles[:3])}: in the way of the policy; move or rename it"
-        )
-    if (root / place / f"{WORD}.py").exists():
-        raise RefusedError(
-            f"{place}/{WORD}.py: has the name of the policy's folder; rename it"
-        )
+    _require_free_names(root, place, files)
     return files
+
+
+def _require_free_names(root: Path, place: str, names: Iterable[str]) -> None:
+    """Make sure that no file of the author has the name of a folder or a file of ours.
+
+    Raises:
+        RefusedError: One has.
+    """
+    for folder in (f"{place}/{WORD}", "tests/policy", "docs/adr/policy"):
+        path = root / folder
+        if path.exists():
+            _refuse_obstacles([path.relative_to(root).as_posix()])
+    obstacles = [name for name in sorted(names) if (root / name).exists()]
+    if obstacles:
+        _refuse_obstacles(obstacles)
+    module_name = f"{place}/{WORD}.py"
+    if (root / module_name).exists():
+        raise RefusedError(
+            f"{module_name}: has the name of the policy's folder; rename it"
+        )
+
+
+def _refuse_obstacles(names: list[str]) -> NoReturn:
+    listed = ", ".join(names[:MOST_OBSTACLES])
+    raise RefusedError(f"{listed}: in the way of the policy; move or rename it")
 
 
 def _guess_subject(name: str) -> str:

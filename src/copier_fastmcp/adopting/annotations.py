@@ -2,22 +2,33 @@
 
 import ast
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeGuard
 
 from ..sources.modules import has_spread_keywords, index_keywords
 from ..sources.receivers import ANNOTATION_CLASSES, FASTMCP, SDK_1, SDK_2, Receivers
 from ..sources.registrations import SNAKE, SourceTool
 from .edits import Edited
-from .hints import hints_of
+from .hints import combine_hints
 from .proposals import Proposal
 from .survey import Survey
 
 CAMEL_TO_SNAKE = {camel: snake for snake, camel in SNAKE.items()}
 IMPORT_SOURCES = {SDK_1: "mcp.types", SDK_2: "mcp_types"}
+IMPORT_PREFIXES = {
+    FASTMCP: "fastmcp",
+    SDK_2: "mcp.server.mcpserver",
+    SDK_1: "mcp.server.fastmcp",
+}
 RUN_TIME = "registered at run time: annotate by hand"
+LOOPS = (
+    *(ast.For, ast.AsyncFor, ast.While),
+    *(ast.comprehension, ast.ListComp, ast.GeneratorExp),
+)
 
 
 @dataclass
@@ -48,22 +59,25 @@ def annotate_survey(survey: Survey, chosen: Iterable[Proposal]) -> Annotations:
     receivers = Receivers(survey.project)
     edited_files: dict[Path, Edited] = {}
     annotations = Annotations()
-    registered = Counter(id(proposal.tool.site) for proposal in proposals)
+    registered: Counter[int] = Counter()
     for proposal in proposals:
-        module = proposal.tool.module
-        edited = edited_files.setdefault(module.path, Edited(module))
-        before = len(edited.edits), len(edited.imports)
+        registered[id(proposal.tool.site)] += 1
+    for proposal in proposals:
+        tool = proposal.tool
+        edited = edited_files.setdefault(tool.module.path, Edited(tool.module))
+        edit_count = len(edited.edits)
+        import_count = len(edited.imports)
         try:
-            if registered[id(proposal.tool.site)] > 1 or _is_in_loop(proposal.tool):
+            if registered[id(tool.site)] > 1 or _is_in_loop(tool):
                 raise ByHandError("one line registers several tools")
             AnnotationEdit(survey, proposal, edited, receivers).apply()
         except ByHandError as error:
-            del edited.edits[before[0] :], edited.imports[before[1] :]
-            annotations.by_hand.append(
-                (proposal.tool.name, _describe_by_hand(survey, proposal, str(error)))
-            )
+            del edited.edits[edit_count:]
+            del edited.imports[import_count:]
+            reason = _describe_by_hand(survey, proposal, str(error))
+            annotations.by_hand.append((tool.name, reason))
     for tool in survey.left:
-        place = f"{survey.locate_tool(tool)}:{tool.line}"
+        place = survey.locate_line(tool)
         annotations.by_hand.append((tool.name, f"{RUN_TIME} ({place})"))
     for name in survey.unread:
         annotations.by_hand.append((name, RUN_TIME))
@@ -71,13 +85,15 @@ def annotate_survey(survey: Survey, chosen: Iterable[Proposal]) -> Annotations:
     return annotations
 
 
-def title_of(proposal: Proposal) -> str:
+def choose_title(proposal: Proposal) -> str:
     """The human-readable title of a tool: the present one, else from its name."""
     if proposal.tool.title:
         return proposal.tool.title
     name = proposal.tool.local or proposal.tool.name
-    words = name.replace("_", " ").replace("-", " ").replace(".", " ").split()
-    return " ".join(word[:1].upper() + word[1:] for word in words)
+    words: list[str] = []
+    for word in re.split(r"[-_.\s]+", name):
+        words.append(word[:1].upper() + word[1:])
+    return " ".join(filter(None, words))
 
 
 class AnnotationEdit:
@@ -108,15 +124,19 @@ class AnnotationEdit:
         elif isinstance(present, ast.Constant) and present.value is None:
             self.edited.replace_node(present, self._format_new_annotations())
         elif isinstance(present, ast.Dict):
-            self._extend_annotations(
-                present, self._list_dict_entries(present), '"{}": {}'
-            )
-        elif isinstance(present, ast.Call) and self.receivers.is_annotations(
-            self.tool.module, present
-        ):
-            self._extend_annotations(present, self._list_call_entries(present), "{}={}")
+            entries = self._list_dict_entries(present)
+            self._extend_annotations(present, entries, '"{}": {}')
+        elif self._is_annotations_call(present):
+            entries = self._list_call_entries(present)
+            self._extend_annotations(present, entries, "{}={}")
         else:
             raise ByHandError("its annotations= is made elsewhere")
+
+    def _is_annotations_call(self, present: ast.expr) -> TypeGuard[ast.Call]:
+        """Whether the present annotations are a call of the class that its framework has for them."""
+        if not isinstance(present, ast.Call):
+            return False
+        return self.receivers.is_annotations(self.tool.module, present)
 
     def _is_complete(self) -> bool:
         """Whether the present annotations say all that would be written, wherever they are made."""
@@ -126,72 +146,57 @@ class AnnotationEdit:
         is_literal = isinstance(present, ast.Dict | ast.Call)
         if is_literal and self.tool.title is None and not self.tool.own_decorator:
             return False
-        return hints_of(self.proposal).items() <= self.tool.hints.items()
+        return combine_hints(self.proposal).items() <= self.tool.hints.items()
 
     def _check_registration(self) -> None:
         """Make sure that the registration accepts `annotations` and that all of its arguments are seen."""
         tool = self.tool
         if tool.marked:
+            decorator = tool.own_decorator
             raise ByHandError(
-                f"registered at run time by {tool.own_decorator}: annotate by hand"
+                f"registered at run time by {decorator}: annotate by hand"
             )
         if tool.own_decorator:
             raise ByHandError(f"{tool.own_decorator} registers it")
-        call = tool.site if isinstance(tool.site, ast.Call) else None
-        target = call.func if call else tool.site
         if not tool.framework:
-            if (
-                isinstance(target, ast.Attribute)
-                and target.attr == "add_tool"
-                and call
-                and call.args
-            ):
-                function = ast.unparse(call.args[0])
-                raise ByHandError(
-                    f"{ast.unparse(target)} accepts no annotations; write "
-                    f"{ast.unparse(target.value)}.tool({function}, annotations=...)"
-                )
-            raise ByHandError(
-                f"{ast.unparse(target)} is not certain to accept annotations="
-            )
-        if call is None:
+            raise ByHandError(_explain_unknown_target(tool.site))
+        if not isinstance(tool.site, ast.Call):
             return
-        if has_spread_keywords(call):
+        if has_spread_keywords(tool.site):
             raise ByHandError("its arguments are spread with **")
-        if any(isinstance(argument, ast.Starred) for argument in call.args):
-            raise ByHandError("its arguments are spread with *")
+        for argument in tool.site.args:
+            if isinstance(argument, ast.Starred):
+                raise ByHandError("its arguments are spread with *")
 
     def _add_annotations(self) -> None:
         text = f"annotations={self._format_new_annotations()}"
         if isinstance(self.tool.site, ast.Call):
             self.edited.add_arguments(self.tool.site, text)
         else:
-            _, end = self.edited.find_span(self.tool.site)
-            self.edited.edits.append((end, end, f"({text})"))
+            self.edited.insert_after(self.tool.site, f"({text})")
 
     def _format_new_annotations(self) -> str:
         """The annotations of a tool that has none, with the import that they need."""
         framework = self.tool.framework
         if framework == FASTMCP:
-            return annotations_text(self.proposal, framework)
+            return format_annotations(self.proposal, framework)
         target = self.tool.site.func if isinstance(self.tool.site, ast.Call) else None
         is_listed = self.tool.low_level and isinstance(target, ast.Attribute)
         if is_listed and isinstance(target, ast.Attribute):
             name = f"{ast.unparse(target.value)}.ToolAnnotations"  # types.Tool, types.ToolAnnotations
-            return annotations_text(self.proposal, framework, name)
+            return format_annotations(self.proposal, framework, name)
         self._import_class(IMPORT_SOURCES[framework])
-        return annotations_text(self.proposal, framework)
+        return format_annotations(self.proposal, framework)
 
     def _import_class(self, source: str) -> None:
         """Import ToolAnnotations, unless the file does when it is loaded."""
         name = "ToolAnnotations"
         module = self.edited.module
         for node in module.tree.body:
-            if isinstance(node, ast.ImportFrom):
-                is_protocol = f"{node.module}.{name}" in ANNOTATION_CLASSES
-                for alias in node.names if is_protocol else ():
-                    if (alias.asname or alias.name) == name:
-                        return
+            if not isinstance(node, ast.ImportFrom):
+                continue
+            if f"{node.module}.{name}" in ANNOTATION_CLASSES and _imports(node, name):
+                return
         if name in module.top or _is_bound_elsewhere(module.nodes, name):
             raise ByHandError(f"{name} is something else in this file")
         self.edited.add_import(f"from {source} import {name}")
@@ -212,76 +217,95 @@ class AnnotationEdit:
     def _extend_annotations(
         self, present: ast.Call | ast.Dict, entries: dict[str, ast.expr], form: str
     ) -> None:
-        """Add to annotations that are there what they lack, and correct what is wrong in them."""
-        spells_snake = bool(entries.keys() & SNAKE.keys()) or (
-            isinstance(present, ast.Call)
-            and not entries.keys() & CAMEL_TO_SNAKE.keys()
-            and self.tool.framework == SDK_2
-        )
+        """Add the missing hints to present annotations, and correct the wrong ones."""
+        spells_snake = self._spells_snake(present, entries)
         additions: list[str] = []
         if self.tool.title is None and "title" not in entries:
-            additions.append(form.format("title", _quote(title_of(self.proposal))))
-        for hint, value in hints_of(self.proposal).items():
+            title = _quote(choose_title(self.proposal))
+            additions.append(form.format("title", title))
+        for hint, value in combine_hints(self.proposal).items():
+            name = hint
             snake = CAMEL_TO_SNAKE[hint]
-            name = (
-                snake
-                if snake in entries or (spells_snake and hint not in entries)
-                else hint
-            )
-            if name not in entries:
+            if snake in entries or (spells_snake and hint not in entries):
+                name = snake
+            if name in entries:
+                self._correct_value(name, entries[name], value)
+            else:
                 additions.append(form.format(name, value))
-                continue
-            present_value = entries[name]
-            if not isinstance(present_value, ast.Constant) or not isinstance(
-                present_value.value, bool
-            ):
-                raise ByHandError(f"its {name} is computed")
-            if present_value.value is not value:
-                self.edited.replace_node(present_value, str(value))
         if additions:
             self.edited.add_arguments(present, *additions)
 
+    def _spells_snake(
+        self, present: ast.Call | ast.Dict, entries: dict[str, ast.expr]
+    ) -> bool:
+        """Whether new hints are written in snake case, as those that are there or as their class has them."""
+        if entries.keys() & SNAKE.keys():
+            return True
+        if isinstance(present, ast.Dict) or entries.keys() & CAMEL_TO_SNAKE.keys():
+            return False
+        return self.tool.framework == SDK_2
 
-def annotations_text(
+    def _correct_value(self, name: str, present: ast.expr, value: bool) -> None:
+        present_value = getattr(present, "value", None)
+        if not isinstance(present, ast.Constant) or not isinstance(present_value, bool):
+            raise ByHandError(f"its {name} is computed")
+        if present.value is not value:
+            self.edited.replace_node(present, str(value))
+
+
+def format_annotations(
     proposal: Proposal, framework: str, name: str = "ToolAnnotations"
 ) -> str:
     """The annotations of a tool as its framework accepts them."""
     pairs: list[tuple[str, str]] = []
     if proposal.tool.title is None:
-        pairs.append(("title", _quote(title_of(proposal))))
-    for hint, value in hints_of(proposal).items():
+        pairs.append(("title", _quote(choose_title(proposal))))
+    for hint, value in combine_hints(proposal).items():
         pairs.append((hint, str(value)))
+    texts: list[str] = []
+    for key, text in pairs:
+        if framework == FASTMCP:
+            texts.append(f'"{key}": {text}')
+        elif framework == SDK_2:
+            texts.append(f"{CAMEL_TO_SNAKE.get(key, key)}={text}")
+        else:
+            texts.append(f"{key}={text}")
+    joined = ", ".join(texts)
     if framework == FASTMCP:
-        return "{" + ", ".join(f'"{key}": {value}' for key, value in pairs) + "}"
-    if framework == SDK_2:
-        arguments = [f"{CAMEL_TO_SNAKE.get(key, key)}={value}" for key, value in pairs]
-    else:
-        arguments = [f"{key}={value}" for key, value in pairs]
-    return f"{name}({', '.join(arguments)})"
+        return f"{{{joined}}}"
+    return f"{name}({joined})"
 
 
 def _describe_by_hand(survey: Survey, proposal: Proposal, reason: str) -> str:
     """Why a tool is left to a person, where it is, and the text to paste."""
     tool = proposal.tool
     framework = tool.framework or _find_imported_framework(survey, tool)
-    text = annotations_text(proposal, framework)
-    return (
-        f"{reason} ({survey.locate_tool(tool)}:{tool.line}); paste annotations={text}"
-    )
+    text = format_annotations(proposal, framework)
+    place = survey.locate_line(tool)
+    return f"{reason} ({place}); paste annotations={text}"
+
+
+def _explain_unknown_target(site: ast.expr) -> str:
+    """Why a registration is not edited whose target may accept no annotations."""
+    target = site.func if isinstance(site, ast.Call) else site
+    name = ast.unparse(target)
+    is_method = isinstance(target, ast.Attribute) and target.attr == "add_tool"
+    if not is_method or not isinstance(site, ast.Call) or not site.args:
+        return f"{name} is not certain to accept annotations="
+    server = name.removesuffix(".add_tool")
+    function = ast.unparse(site.args[0])
+    remedy = f"write {server}.tool({function}, annotations=...)"
+    return f"{name} accepts no annotations; {remedy}"
 
 
 def _find_imported_framework(survey: Survey, tool: SourceTool) -> str:
     """The framework that the file of a tool imports, else the project."""
-    targets = tool.module.imports.values()
-    prefixes = {
-        FASTMCP: "fastmcp",
-        SDK_2: "mcp.server.mcpserver",
-        SDK_1: "mcp.server.fastmcp",
-    }
-    for framework, prefix in prefixes.items():
-        if any(target.startswith(prefix) for target in targets):
-            return framework
-    for framework in prefixes:
+
+    for framework, prefix in IMPORT_PREFIXES.items():
+        for target in tool.module.imports.values():
+            if target.startswith(prefix):
+                return framework
+    for framework in IMPORT_PREFIXES:
         if framework in survey.frameworks:
             return framework
     return FASTMCP
@@ -289,15 +313,12 @@ def _find_imported_framework(survey: Survey, tool: SourceTool) -> str:
 
 def _is_in_loop(tool: SourceTool) -> bool:
     """Whether a registration runs once for each of several things."""
-    loops = (
-        ast.For,
-        ast.AsyncFor,
-        ast.While,
-        ast.comprehension,
-        ast.ListComp,
-        ast.GeneratorExp,
-    )
-    return any(isinstance(node, loops) for node in tool.module.above(tool.site))
+    return any(isinstance(node, LOOPS) for node in tool.module.above(tool.site))
+
+
+def _imports(statement: ast.ImportFrom, name: str) -> bool:
+    """Whether a statement imports something under a name."""
+    return any((alias.asname or alias.name) == name for alias in statement.names)
 
 
 def _is_bound_elsewhere(nodes: Iterable[ast.AST], name: str) -> bool:
@@ -308,11 +329,8 @@ def _is_bound_elsewhere(nodes: Iterable[ast.AST], name: str) -> bool:
                 is_same = f"{node.module}.{alias.name}" in ANNOTATION_CLASSES
                 if (alias.asname or alias.name) == name and not is_same:
                     return True
-        if (
-            isinstance(node, ast.Name)
-            and node.id == name
-            and isinstance(node.ctx, ast.Store)
-        ):
+        is_assigned = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        if is_assigned and getattr(node, "id", "") == name:
             return True
     return False
 

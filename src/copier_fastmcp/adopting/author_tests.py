@@ -60,16 +60,18 @@ def _list_reasons(
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _searches_source(node):
             search_lines.append(node.lineno)
-        name = _find_name(node)
-        if name in gated:
-            name_lines.setdefault(name, getattr(node, "lineno", 1))
+        tool_name = _find_name(node)
+        if tool_name in gated:
+            name_lines.setdefault(tool_name, getattr(node, "lineno", 1))
+    name = path.as_posix()
     if search_lines:
-        remedy = "; --engine package adds fewer" if vendored else ""
-        yield AffectedTest(path.as_posix(), min(search_lines), f"{SEEN}{remedy}")
+        reason = f"{SEEN}; --engine package adds fewer" if vendored else SEEN
+        yield AffectedTest(name, min(search_lines), reason)
     if name_lines:
-        names = ", ".join(sorted(name_lines))
-        reason = f"names {names}, and may call it without `confirm`"
-        yield AffectedTest(path.as_posix(), min(name_lines.values()), reason)
+        tool_names = ", ".join(sorted(name_lines))
+        reason = f"names {tool_names}, and may call it without `confirm`"
+        first_line = min(name_lines.values())
+        yield AffectedTest(name, first_line, reason)
 
 
 def _find_name(node: ast.AST) -> str:
@@ -78,23 +80,28 @@ def _find_name(node: ast.AST) -> str:
         return node.value
     if isinstance(node, ast.Name):
         return node.id
-    return node.attr if isinstance(node, ast.Attribute) else ""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return ""
 
 
 def _is_test(path: Path) -> bool:
     """Whether a file, relative to the server's folder, belongs to its tests."""
     folders = path.parts[:-1]
-    if any(name in SKIPPED or name.startswith(".") for name in folders):
-        return False
-    is_named = path.stem.startswith("test_") or path.stem.endswith("_test")
-    return is_named or "tests" in folders or "test" in folders
+    for name in folders:
+        if name in SKIPPED or name.startswith("."):
+            return False
+    if "tests" in folders or "test" in folders:
+        return True
+    return path.stem.startswith("test_") or path.stem.endswith("_test")
 
 
 def _searches_source(call: ast.Call) -> bool:
     """Whether a call searches for source files, other than in a folder that the test has made."""
     if not isinstance(call.func, ast.Attribute):
         return False
-    name, text = call.func.attr, ast.unparse(call).lower()
+    name = call.func.attr
+    text = ast.unparse(call).lower()
     if any(word in text for word in TEMPORARY):
         return False
     if name in SEARCHES:

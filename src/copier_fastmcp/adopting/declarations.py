@@ -7,14 +7,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..auditing.evidence import OPEN_WORLD
 from ..sources.modules import Function, Module
 from ..tables import load_tables
-from .annotations import title_of
+from .annotations import choose_title
 from .edits import Edited
-from .hints import behavior_hints
+from .hints import derive_hints
 from .proposals import Proposal
 
 WORD = "policy"
+LONGEST_CALL = 75  # a decorator on one line, which an indentation makes longer
 WHY = {
     "create": "each call adds a new one and loses nothing",
     "ensure": "the same call again finds what is there",
@@ -35,39 +37,43 @@ def add_declaration(
     if function is None or home is None or is_declared(function, home, package):
         return
     edited = edits.setdefault(home.path, Edited(home))
-    arguments: list[Any] = [
-        f"title={json.dumps(title_of(proposal), ensure_ascii=False)}"
-    ]
-    if reason := _explain_behavior(proposal):
-        arguments.append(f"why={json.dumps(reason, ensure_ascii=False)}")
+    word = add_policy_import(edited, package)
+    start = edited.find_line_start(function.lineno)
+    for edit in edited.edits:
+        if edit.start == start and edit.text.lstrip().startswith("@"):
+            return  # one function, registered under several names
+    if proposal.asked:
+        edited.insert_above(function.lineno, f"# review: {proposal.asked}")
+    decorator = f"@{word}.{proposal.behavior}"
+    for line in _format_call(decorator, _list_arguments(proposal)):
+        edited.insert_above(function.lineno, line)
+
+
+def _list_arguments(proposal: Proposal) -> list[Any]:
+    """The arguments of the decorator; a list is one argument on several lines."""
+    arguments: list[Any] = [f"title={_format_literal(choose_title(proposal))}"]
+    reason = _explain_behavior(proposal)
+    if reason:
+        arguments.append(f"why={_format_literal(reason)}")
     arguments += _format_kept_arguments(proposal)
-    if proposal.tool.hints.get("openWorldHint") is False:
+    if proposal.tool.hints.get(OPEN_WORLD) is False:
         arguments.append("open_world=False")  # no body shows it; its author knows
     exceptions = [*proposal.exceptions, *_build_kept_exceptions(proposal)]
     if exceptions:
         arguments.append(["exceptions=[", *map(_format_exception, exceptions), "]"])
-    lines = _format_call(
-        f"@{add_policy_import(edited, package)}.{proposal.behavior}", arguments
-    )
-    place = edited.line_starts[function.lineno - 1]
-    for start, _, inserted_text in edited.edits:
-        if start == place and inserted_text.lstrip().startswith("@"):
-            return  # one function, registered under several names
-    note = f"# review: {proposal.asked}" if proposal.asked else ""
-    for text in filter(None, (note, *lines)):
-        edited.insert_above(function.lineno, text)
+    return arguments
 
 
 def _select_kept_hints(proposal: Proposal) -> dict[str, bool]:
     """The author's hints that the behavior alone would change, by decorator argument."""
     if proposal.behavior == "read":
         return {}  # of a read the other hints mean nothing
-    usual = behavior_hints(proposal.tool.name, proposal.behavior, proposal.exceptions)
-    names = {wire: hint for hint, wire in load_tables()["hints"].items()}
+    usual = derive_hints(proposal.tool.name, proposal.behavior, proposal.exceptions)
     selected: dict[str, bool] = {}
-    for wire, value in proposal.kept_hints.items():
-        if usual.get(wire) is not value:
-            selected[names[wire]] = value
+    for hint, wire_name in load_tables()["hints"].items():
+        value = proposal.kept_hints.get(wire_name)
+        if value is not None and usual.get(wire_name) is not value:
+            selected[hint] = value
     return selected
 
 
@@ -96,28 +102,32 @@ def _format_exception(exception: dict[str, Any]) -> list[Any]:
 
 
 def _format_literal(value: object) -> str:
-    return (
-        json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
-    )
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return repr(value)
 
 
 def _format_call(call: str, arguments: list[Any]) -> list[str]:
     """A call on one line if it is short, else spread over lines as formatters do."""
-    plain = [argument for argument in arguments if isinstance(argument, str)]
-    if plain == arguments and len(line := f"{call}({', '.join(plain)})") <= 75:
+    line = f"{call}({', '.join(map(str, arguments))})"
+    has_lists = any(isinstance(argument, list) for argument in arguments)
+    if not has_lists and len(line) <= LONGEST_CALL:
         return [line]
+    return [f"{call}(", *_spread(arguments, "    "), ")"]
 
-    def spread(parts: list[Any], depth: int) -> list[str]:
-        lines = []
-        for part in parts:
-            if isinstance(part, str):
-                lines.append(f"{'    ' * depth}{part},")
-            else:
-                lines += [f"{'    ' * depth}{part[0]}", *spread(part[1:-1], depth + 1)]
-                lines.append(f"{'    ' * depth}{part[-1]},")
-        return lines
 
-    return [f"{call}(", *spread(arguments, 1), ")"]
+def _spread(arguments: list[Any], indent: str) -> list[str]:
+    """Arguments on lines of their own; of a list, the first and the last item are its brackets."""
+    lines: list[str] = []
+    for argument in arguments:
+        if isinstance(argument, str):
+            lines.append(f"{indent}{argument},")
+            continue
+        opening, *items, closing = argument
+        lines.append(f"{indent}{opening}")
+        lines += _spread(items, f"{indent}    ")
+        lines.append(f"{indent}{closing},")
+    return lines
 
 
 def _explain_behavior(proposal: Proposal) -> str:
@@ -126,12 +136,10 @@ def _explain_behavior(proposal: Proposal) -> str:
         return ""
     evidence_text = _find_effect_text(proposal.evidence)
     effect_text = re.sub(r" \(\d calls down\)", "", evidence_text)
-    consequence = WHY["pop" if proposal.exceptions else proposal.behavior]
-    return (
-        f"{effect_text[:1].upper()}{effect_text[1:]}; {consequence}."
-        if effect_text
-        else f"{consequence[:1].upper()}{consequence[1:]}."
-    )
+    sentence = WHY["pop" if proposal.exceptions else proposal.behavior]
+    if effect_text:
+        sentence = f"{effect_text}; {sentence}"
+    return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
 def _find_effect_text(evidence: Iterable[str]) -> str:
@@ -148,10 +156,8 @@ def is_declared(function: Function, home: Module, package: str) -> bool:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
         first, *attributes = ast.unparse(called).split(".")
         dotted = ".".join([home.imports.get(first, first), *attributes])
-        if (
-            dotted.removeprefix(f"{package}.") in load_tables()["behaviors"]
-            and dotted != first
-        ):
+        behavior = dotted.removeprefix(f"{package}.")
+        if dotted != first and behavior in load_tables()["behaviors"]:
             return True
     return False
 
@@ -168,7 +174,9 @@ def add_policy_import(edited: Edited, package: str) -> str:
     while word in taken:
         word = f"tool_{word}"
     line = f"from {above} import {name}" if above else f"import {name}"
-    edited.add_import(line if word == name else f"{line} as {word}")
+    if word != name:
+        line = f"{line} as {word}"
+    edited.add_import(line)
     return word
 
 
@@ -176,5 +184,6 @@ def _list_bound_names(module: Module) -> Iterator[str]:
     """Every name that a file binds or uses, at any depth."""
     for node in module.nodes:
         for key in ("id", "arg", "name"):
-            if isinstance(name := getattr(node, key, None), str):
+            name = getattr(node, key, None)
+            if isinstance(name, str):
                 yield name

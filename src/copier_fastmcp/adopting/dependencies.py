@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,9 @@ from ..project.engine_requirement import append_requirement, parse_requirement
 
 FASTMCP = "fastmcp>=4.1,<5"
 SCRIPT = re.compile(r"(?m)^# /// script\s*$\n((?:^#(?: .*)?$\n?)*?)^# ///\s*$")
+POETRY_CARET = re.compile(r"\^(\d+)((?:\.\d+)*)")
+POETRY_TILDE = re.compile(r"~\d+(?:\.\d+)*")
+POETRY_EXACT = re.compile(r"\d[\w.]*")
 OLD_PYTHON = re.compile(r">=\s*3\.(?:[6-9]|10)(?:\.\d+)?(?![.\d])")
 OLDER = ("0.1", "1.0", "2.0", "2.14", "3.0", "3.9", "4.0", "4.0.99")
 RECENT = ("4.1.0", "4.1.2", "4.2.0", "4.9.0")
@@ -43,8 +46,10 @@ def load_pyproject(root: Path) -> dict[str, Any]:
         RefusedError: It is not TOML.
     """
     path = root / "pyproject.toml"
+    if not path.is_file():
+        return {}
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RefusedError(f"pyproject.toml: {error}; mend it") from error
 
@@ -68,60 +73,78 @@ def require_recent_fastmcp(root: Path, frameworks: set[str]) -> None:
 
 def _list_requirements(root: Path) -> Iterator[tuple[str, str]]:
     """The requirements of a project, each with its file."""
-    dependencies = load_pyproject(root).get("project", {}).get("dependencies", ())
-    for text in dependencies if isinstance(dependencies, list) else ():
-        yield "pyproject.toml", str(text)
-    poetry = (
-        load_pyproject(root).get("tool", {}).get("poetry", {}).get("dependencies", {})
-    )
-    for name, constraint in poetry.items() if isinstance(poetry, dict) else ():
-        version = (
-            constraint.get("version", "")
-            if isinstance(constraint, dict)
-            else constraint
-        )
-        if isinstance(version, str):
-            yield "pyproject.toml", f"{name}{_convert_poetry_bounds(version)}"
+    settings = load_pyproject(root)
+    for text in _list_dependencies(settings.get("project", {})):
+        yield "pyproject.toml", text
+    for text in _list_poetry_dependencies(settings):
+        yield "pyproject.toml", text
     for path in sorted(root.glob("*.py")):
         for text in read_script_dependencies(path):
             yield path.name, text
     file = root / "requirements.txt"
-    for line in (
-        file.read_text("utf-8", "replace").splitlines() if file.is_file() else ()
-    ):
-        yield file.name, line.partition(" #")[0].strip()
+    if not file.is_file():
+        return
+    for line in file.read_text("utf-8", "replace").splitlines():
+        requirement, _, _ = line.partition(" #")
+        yield file.name, requirement.strip()
+
+
+def _list_dependencies(table: Mapping[str, Any]) -> list[str]:
+    """The `dependencies` of a table in TOML; none where they are no list."""
+    dependencies = table.get("dependencies")
+    if not isinstance(dependencies, list):
+        return []
+    return [str(text) for text in dependencies]
+
+
+def _list_poetry_dependencies(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The dependencies of Poetry's own table, as standard requirements."""
+    poetry = settings.get("tool", {}).get("poetry", {})
+    dependencies = poetry.get("dependencies")
+    if not isinstance(dependencies, dict):
+        return
+    for name, constraint in dependencies.items():
+        version = constraint
+        if isinstance(constraint, dict):
+            version = constraint.get("version", "")
+        if isinstance(version, str):
+            yield f"{name}{_convert_poetry_bounds(version)}"
 
 
 def read_script_dependencies(path: Path) -> list[str]:
     """The dependencies that a script declares in a comment of its own (PEP 723)."""
-    if not (script_block := SCRIPT.search(path.read_text("utf-8", "replace"))):
+    script_block = SCRIPT.search(path.read_text("utf-8", "replace"))
+    if script_block is None:
         return []
     lines: list[str] = []
     for line in script_block[1].splitlines():
         lines.append(line.removeprefix("#").removeprefix(" "))
     try:
-        dependencies = tomllib.loads("\n".join(lines)).get("dependencies", [])
+        settings = tomllib.loads("\n".join(lines))
     except tomllib.TOMLDecodeError:
         return []
-    return (
-        [str(text) for text in dependencies] if isinstance(dependencies, list) else []
-    )
+    return _list_dependencies(settings)
 
 
 def _convert_poetry_bounds(version: str) -> str:
     """Convert version bounds of Poetry to the standard form: `^2.3` is `>=2.3,<3`."""
-    bounds = []
+    bounds: list[str] = []
     for part in version.replace(" ", "").split(","):
-        if caret := re.fullmatch(r"\^(\d+)((?:\.\d+)*)", part):
-            upper = f"<{int(caret[1]) + 1}" if int(caret[1]) else ""
-            bounds += [f">={caret[1]}{caret[2]}", upper]
-        elif re.fullmatch(r"~\d+(?:\.\d+)*", part):
-            bounds.append(f"~={part[1:]}" if "." in part else f"=={part[1:]}.*")
-        elif re.fullmatch(r"\d[\w.]*", part):
-            bounds.append(f"=={part}")
-        elif part != "*":
-            bounds.append(part)
-    return ",".join(filter(None, bounds))
+        bounds += _convert_poetry_bound(part)
+    return ",".join(bounds)
+
+
+def _convert_poetry_bound(bound: str) -> list[str]:
+    caret = POETRY_CARET.fullmatch(bound)
+    if caret:
+        lower, major = f">={caret[1]}{caret[2]}", int(caret[1])
+        return [lower, f"<{major + 1}"] if major else [lower]
+    if POETRY_TILDE.fullmatch(bound):
+        version = bound.removeprefix("~")
+        return [f"~={version}" if "." in version else f"=={version}.*"]
+    if POETRY_EXACT.fullmatch(bound):
+        return [f"=={bound}"]
+    return [bound] if bound not in ("", "*") else []
 
 
 def add_dependencies(root: Path) -> tuple[str | None, str]:
@@ -131,9 +154,8 @@ def add_dependencies(root: Path) -> tuple[str | None, str]:
         The new text, None if unchanged; and what to add by hand, if anything.
     """
     path = root / "pyproject.toml"
-    if not isinstance(
-        load_pyproject(root).get("project", {}).get("dependencies"), list
-    ):
+    declared = load_pyproject(root).get("project", {}).get("dependencies")
+    if not isinstance(declared, list):
         names = ", ".join(NEEDS.values())
         place = _name_other_place(root)
         return None, f"add to {place}: {names}; and pytest to those of development"
@@ -142,28 +164,10 @@ def add_dependencies(root: Path) -> tuple[str | None, str]:
     before = path.read_bytes().decode()
     document = tomlkit.parse(before)
     project: Any = document["project"]
-    dependencies: Any = project["dependencies"]
-    places: dict[str, int] = {}
-    for at, text in enumerate(dependencies):
-        requirement = parse_requirement(str(text))
-        if requirement:
-            places[canonicalize_name(requirement.name)] = at
-    by_hand = ""
-    position = places.get("fastmcp")
-    if position is not None:
-        raised, by_hand = _raise_floor(str(dependencies[position]))
-        if raised != str(dependencies[position]):
-            dependencies[position] = raised
-    missing: list[str] = []
-    for name, need in NEEDS.items():
-        if canonicalize_name(name) not in places:
-            missing.append(need)
-    if missing and "\n" not in dependencies.as_string():
-        dependencies.multiline(True)
-    for need in missing:
-        append_requirement(dependencies, need)
+    by_hand = _complete_dependencies(project["dependencies"])
     python_bound = str(project.get("requires-python", ""))
-    if (raised_bound := OLD_PYTHON.sub(">=3.11", python_bound)) != python_bound:
+    raised_bound = OLD_PYTHON.sub(">=3.11", python_bound)
+    if raised_bound != python_bound:
         project["requires-python"] = raised_bound
     groups: Any = document.setdefault("dependency-groups", tomlkit.table())
     dev = groups.setdefault("dev", tomlkit.array())
@@ -172,12 +176,44 @@ def add_dependencies(root: Path) -> tuple[str | None, str]:
     after = tomlkit.dumps(document)
     if "\r\n" in before:
         after = re.sub("\r?\n", "\r\n", after)
-    return (after if after != before else None), by_hand
+    if after == before:
+        return None, by_hand
+    return after, by_hand
+
+
+def _complete_dependencies(dependencies: Any) -> str:
+    """Raise FastMCP in an array of tomlkit, and append what the policy needs.
+
+    Returns:
+        What to do by hand, if anything.
+    """
+    positions: dict[str, int] = {}
+    for position, text in enumerate(dependencies):
+        requirement = parse_requirement(str(text))
+        if requirement:
+            positions[canonicalize_name(requirement.name)] = position
+    by_hand = ""
+    if "fastmcp" in positions:
+        position = positions["fastmcp"]
+        present = str(dependencies[position])
+        raised, by_hand = _raise_floor(present)
+        if raised != present:
+            dependencies[position] = raised
+    missing: list[str] = []
+    for name, requirement_text in NEEDS.items():
+        if canonicalize_name(name) not in positions:
+            missing.append(requirement_text)
+    if missing and "\n" not in dependencies.as_string():
+        dependencies.multiline(True)
+    for requirement_text in missing:
+        append_requirement(dependencies, requirement_text)
+    return by_hand
 
 
 def _name_other_place(root: Path) -> str:
     """Describe where a project without `[project] dependencies` declares them."""
-    if load_pyproject(root).get("tool", {}).get("poetry", {}).get("dependencies"):
+    poetry = load_pyproject(root).get("tool", {}).get("poetry", {})
+    if poetry.get("dependencies"):
         return "[tool.poetry.dependencies] of pyproject.toml"
     for path in sorted(root.glob("*.py")):
         if read_script_dependencies(path):
@@ -191,17 +227,17 @@ def list_raised_floors(root: Path) -> list[str]:
     Args:
         root: The folder of the server.
     """
-    floors = []
+    floors: list[str] = []
     project = load_pyproject(root).get("project", {})
-    dependencies = project.get("dependencies")
-    for text in dependencies if isinstance(dependencies, list) else ():
-        requirement = parse_requirement(str(text))
+    for text in _list_dependencies(project):
+        requirement = parse_requirement(text)
         if requirement and canonicalize_name(requirement.name) == "fastmcp":
-            raised, _ = _raise_floor(str(text))
-            if raised != str(text):
+            raised, _ = _raise_floor(text)
+            if raised != text:
                 floors.append(f"{text} becomes {raised}")
     python_bound = str(project.get("requires-python", ""))
-    if (raised_bound := OLD_PYTHON.sub(">=3.11", python_bound)) != python_bound:
+    raised_bound = OLD_PYTHON.sub(">=3.11", python_bound)
+    if raised_bound != python_bound:
         floors.append(f"requires-python {python_bound} becomes {raised_bound}")
     return floors
 

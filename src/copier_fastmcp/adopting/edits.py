@@ -3,8 +3,8 @@
 import ast
 import difflib
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..errors import RefusedError
@@ -15,243 +15,282 @@ from ..sources.modules import (
     list_passed_values,
 )
 
+# The end of a list of arguments that ends with a comma.
+TRAILING_COMMA = re.compile(r"[\s)]*,")
+LINE_END = re.compile("\r\n|\r|\n")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A text that replaces the characters from `start` to `end`."""
+
+    start: int
+    end: int
+    text: str
+
 
 @dataclass
 class Edited:
     """A file with pending edits."""
 
     module: Module
-    edits: list[tuple[int, int, str]] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
     imports: list[str] = field(default_factory=list)
 
     @cached_property
     def line_starts(self) -> list[int]:
         """Where each line begins, as Python counts lines."""
-        ends = re.finditer("\r\n|\r|\n", self.module.text)
-        return [0, *(end.end() for end in ends)]
+        starts = [0]
+        for line_end in LINE_END.finditer(self.module.text):
+            starts.append(line_end.end())
+        return starts
 
     @property
     def newline(self) -> str:
         """The line end of the file."""
-        line_end = re.search("\r\n|\n|\r", self.module.text)
+        line_end = LINE_END.search(self.module.text)
         return line_end[0] if line_end else "\n"
 
     def find_offset(self, line: int, column: int) -> int:
         """The offset in the text of a line and of a column, which the tree counts in bytes."""
-        start = self.line_starts[line - 1]
-        end = (
-            self.line_starts[line]
-            if line < len(self.line_starts)
-            else len(self.module.text)
-        )
-        text = self.module.text[start:end].encode()
-        return start + len(text[:column].decode(errors="ignore"))
+        before = self._get_line(line).encode()[:column]
+        return self.find_line_start(line) + len(before.decode(errors="ignore"))
+
+    def find_line_start(self, line: int) -> int:
+        """The offset of a line."""
+        return self.line_starts[line - 1]
 
     def find_span(self, node: ast.expr) -> tuple[int, int]:
         """Where an expression begins and ends."""
-        end = self.find_offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
-        return self.find_offset(node.lineno, node.col_offset), end
+        start = self.find_offset(node.lineno, node.col_offset)
+        last_line = node.end_lineno or node.lineno
+        end = self.find_offset(last_line, node.end_col_offset or 0)
+        return start, end
 
     def replace_node(self, node: ast.expr, text: str) -> None:
         """Replace an expression."""
-        self.edits.append((*self.find_span(node), text))
+        start, end = self.find_span(node)
+        self.edits.append(Edit(start, end, text))
+
+    def insert(self, offset: int, text: str) -> None:
+        """Insert a text."""
+        self.edits.append(Edit(offset, offset, text))
+
+    def insert_after(self, node: ast.expr, text: str) -> None:
+        """Insert a text right after an expression."""
+        _, end = self.find_span(node)
+        self.insert(end, text)
 
     def add_arguments(self, call: ast.Call | ast.Dict, *texts: str) -> None:
         """Append arguments to a call, or pairs to a mapping, in the present layout."""
         _, end = self.find_span(call)
-        inside, text = self.module.text[: end - 1], ", ".join(texts)
+        closing = end - 1
         values = list_passed_values(call) if isinstance(call, ast.Call) else call.values
         if not values:
-            self.edits.append((end - 1, end - 1, text))
+            self.insert(closing, ", ".join(texts))
             return
-        last = max(self.find_span(value)[1] for value in values)
-        first = min(value.lineno for value in values)
-        last_line = max(value.end_lineno or 0 for value in values)
-        spread = first > call.lineno and call.end_lineno != last_line
-        comma = re.match(r"[\s)]*,", self.module.text[last : end - 1])
-        place = last + (
-            comma.end() if comma else _find_end(self.module.text[last : end - 1])
-        )
-        if spread:
-            indent = re.match(r"[ \t]*", self._line(first))
-            lead = f"{self.newline}{indent[0] if indent else ''}"
-            text = "".join(f"{lead}{argument}," for argument in texts)
-            self.edits.append((place, place, text if comma else f",{text}"))
+        last_end = max(self.find_span(value)[1] for value in values)
+        remainder = self.module.text[last_end:closing]
+        comma = TRAILING_COMMA.match(remainder)
+        added = self._format_arguments(call, values, texts)
+        if comma:
+            self.insert(last_end + comma.end(), added)
+        elif added.startswith(self.newline):
+            self.insert(last_end + _find_end(remainder), f",{added}")
         else:
-            place = place if comma else len(inside.rstrip())
-            self.edits.append((place, place, f" {text}" if comma else f", {text}"))
+            inside = self.module.text[:closing].rstrip()
+            self.insert(len(inside), f",{added}")
+
+    def _format_arguments(
+        self,
+        call: ast.Call | ast.Dict,
+        values: Sequence[ast.expr],
+        texts: Iterable[str],
+    ) -> str:
+        """More arguments of a call: a line each where the present ones have lines of their own."""
+        first_line = min(value.lineno for value in values)
+        last_line = max(value.end_lineno or 0 for value in values)
+        if first_line <= call.lineno or call.end_lineno == last_line:
+            return " " + ", ".join(texts)
+        lead = self.newline + self._get_indent(first_line)
+        lines = ""
+        for text in texts:
+            lines += f"{lead}{text},"
+        return lines
 
     def insert_above(self, line: int, text: str) -> None:
         """Insert a line before another one, with the same indentation."""
-        indent = re.match(r"[ \t]*", self._line(line))
-        place = self.line_starts[line - 1]
-        self.edits.append(
-            (place, place, f"{indent[0] if indent else ''}{text}{self.newline}")
-        )
+        indent = self._get_indent(line)
+        self.insert(self.find_line_start(line), f"{indent}{text}{self.newline}")
 
     def insert_below(self, node: ast.stmt, text: str) -> None:
         """Insert a line after a statement, with the same indentation."""
-        indent = re.match(r"[ \t]*", self._line(node.lineno))
-        end = node.end_lineno or node.lineno
-        place = (
-            self.line_starts[end]
-            if end < len(self.line_starts)
-            else len(self.module.text)
-        )
-        ended = place == 0 or self.module.text[place - 1] in "\r\n"
-        lead = "" if ended else self.newline
-        self.edits.append(
-            (place, place, f"{lead}{indent[0] if indent else ''}{text}{self.newline}")
-        )
+        offset = self._find_line_after(node)
+        indent = self._get_indent(node.lineno)
+        lead = "" if self._begins_line(offset) else self.newline
+        self.insert(offset, f"{lead}{indent}{text}{self.newline}")
 
     def add_import(self, line: str) -> None:
         """Add an import once, after the leading imports of the file."""
         if line not in self.imports and line not in self.module.text.splitlines():
             self.imports.append(line)
 
-    def _line(self, line: int) -> str:
-        end = (
-            self.line_starts[line]
-            if line < len(self.line_starts)
-            else len(self.module.text)
-        )
-        return self.module.text[self.line_starts[line - 1] : end]
+    def _get_line(self, line: int) -> str:
+        """A line with its end; empty before the first one."""
+        start = self.find_line_start(line)
+        return self.module.text[start : self._find_line_end(line)]
+
+    def _get_indent(self, line: int) -> str:
+        text = self._get_line(line)
+        return text[: len(text) - len(text.lstrip(" \t"))]
+
+    def _find_line_end(self, line: int) -> int:
+        """The offset after a line and its end."""
+        if line < len(self.line_starts):
+            return self.line_starts[line]
+        return len(self.module.text)
+
+    def _find_line_after(self, node: ast.stmt) -> int:
+        return self._find_line_end(node.end_lineno or node.lineno)
+
+    def _begins_line(self, offset: int) -> bool:
+        return offset == 0 or self.module.text[offset - 1] in "\r\n"
 
     def _list_leading_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """The imports that the file begins with."""
         import_nodes: list[ast.Import | ast.ImportFrom] = []
-        for at, node in enumerate(self.module.tree.body):
+        for position, node in enumerate(self.module.tree.body):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 import_nodes.append(node)
-            elif at or not (
-                isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            ):
+            elif position or not _is_constant(node):
                 break
         return import_nodes
 
-    def _place_import(self, line: str) -> tuple[int, str]:
-        """The offset and the text of a new import: sorted among those of its package, else last."""
-        nodes, new = (
-            self._list_leading_imports(),
-            _import_order(ast.parse(line).body[0]),
-        )
-        alike = [node for node in nodes if _import_order(node)[0] == new[0]]
-        later: ast.stmt | None = None
-        for node in alike:
-            if _import_order(node) > new:
-                later = node
-                break
+    def _place_import(self, line: str) -> Edit:
+        """The insertion of a new import: sorted among those of its package, else last."""
+        imports = self._list_leading_imports()
+        order = _get_import_order(ast.parse(line).body[0])
         text = line + self.newline
-        if later and not self._line(later.lineno - 1).lstrip().startswith("#"):
-            return self.line_starts[later.lineno - 1], text
-        if alike:
-            return self._find_line_after(alike[-1]), text
-        relative_import = _find_relative_import(nodes)
-        if (
-            relative_import
-            and not self._line(relative_import.lineno - 1).strip()
-            and not line.startswith("from .")
-        ):
-            return self.line_starts[relative_import.lineno - 1], text + self.newline
+        siblings = [node for node in imports if _get_import_order(node)[0] == order[0]]
+        for node in siblings:
+            if _get_import_order(node) > order:
+                above = self._get_line(node.lineno - 1)
+                if above.lstrip().startswith("#"):
+                    break  # a comment about the next import
+                return _insert(self.find_line_start(node.lineno), text)
+        if siblings:
+            return _insert(self._find_line_after(siblings[-1]), text)
+        return self._place_first_import(line, imports)
+
+    def _place_first_import(
+        self, line: str, imports: Sequence[ast.Import | ast.ImportFrom]
+    ) -> Edit:
+        """The insertion of the first import of a package."""
+        text = line + self.newline
+        relative_import = _find_relative_import(imports)
+        if relative_import and not line.startswith("from ."):
+            above = self._get_line(relative_import.lineno - 1)
+            if not above.strip():
+                start = self.find_line_start(relative_import.lineno)
+                return _insert(start, text + self.newline)
         first = self.module.tree.body[0]
-        doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-        if nodes or doc:
-            place = self._find_line_after(nodes[-1] if nodes else first)
-            return place, text if relative_import else self.newline + text
+        if imports or _is_constant(first):
+            last = imports[-1] if imports else first
+            lead = "" if relative_import else self.newline
+            return _insert(self._find_line_after(last), lead + text)
         defines = isinstance(first, (*FUNCTIONS, ast.ClassDef))
-        return self._find_code_start(), text + self.newline * (1 + defines)
+        blank_lines = self.newline * (2 if defines else 1)
+        return _insert(self._find_code_start(), text + blank_lines)
 
     def _find_code_start(self) -> int:
         """The offset after the leading comments, such as the interpreter and the encoding."""
-        lines = self.module.text.splitlines(keepends=True)
         start = 0
-        for line in lines:
-            if line[:1] != "#":
+        for line in self.module.text.splitlines(keepends=True):
+            if not line.startswith("#"):
                 break
             start += len(line)
         return start
 
-    def _extend_import(self, line: str) -> tuple[int, int, str] | None:
+    def _extend_import(self, line: str) -> Edit | None:
         """An import of the same package on one line, with one more name in the order of linters."""
-        new = ast.parse(line).body[0]
-        for node in (
-            self._list_leading_imports() if isinstance(new, ast.ImportFrom) else ()
-        ):
-            if (
-                not isinstance(node, ast.ImportFrom)
-                or ast.unparse(node).split(" import ")[0] != (line.split(" import ")[0])
-            ):
+        head, _, name = line.partition(" import ")
+        if not isinstance(ast.parse(line).body[0], ast.ImportFrom):
+            return None
+        for node in self._list_leading_imports():
+            present = ast.unparse(node)
+            present_head, _, present_names = present.partition(" import ")
+            if present_head != head:
                 continue
-            start, end = (
-                self.find_offset(node.lineno, node.col_offset),
-                self._find_line_after(node),
-            )
-            text = self.module.text[start:end].rstrip()
-            if text != ast.unparse(node):
+            start = self.find_offset(node.lineno, node.col_offset)
+            text = self.module.text[start : self._find_line_after(node)].rstrip()
+            if text != present:
                 return None  # a comment, or several lines
-            names = text.split(" import ")[1].split(", ")
-            names.append(line.split(" import ")[1])
-            names.sort(key=lambda name: (not name.isupper(), name[:1].islower(), name))
-            head = line.split(" import ")[0]
-            return start, start + len(text), f"{head} import {', '.join(names)}"
+            names = [*present_names.split(", "), name]
+            names.sort(key=_get_name_order)
+            extended = f"{head} import {', '.join(names)}"
+            return Edit(start, start + len(text), extended)
         return None
-
-    def _find_line_after(self, node: ast.stmt) -> int:
-        line = node.end_lineno or node.lineno
-        return (
-            self.line_starts[line]
-            if line < len(self.line_starts)
-            else len(self.module.text)
-        )
 
     @property
     def text(self) -> str:
         """The text of the file with the edits."""
-        edits: list[tuple[int, int, str]] = []
+        edits: list[Edit] = []
         for line in sorted(self.imports):
-            if joined := self._extend_import(line):
-                edits.append(joined)
-                continue
-            place, import_text = self._place_import(line)
-            ended = not place or self.module.text[place - 1] in "\r\n"
-            edits.append(
-                (place, place, import_text if ended else self.newline + import_text)
-            )
-        edits += (
-            self.edits
-        )  # an import stands in front of a decorator at the same place
+            edit = self._extend_import(line) or self._place_import(line)
+            if edit.start == edit.end and not self._begins_line(edit.start):
+                edit = replace(edit, text=self.newline + edit.text)
+            edits.append(edit)
+        # An import precedes a decorator at the same offset.
+        edits += self.edits
+        edits.sort(key=_get_span)
         text = self.module.text
-        order = sorted(
-            range(len(edits)), key=lambda at: (*edits[at][:2], at), reverse=True
-        )
-        for at in order:
-            start, end, new = edits[at]
-            text = text[:start] + new + text[end:]
+        for edit in reversed(edits):
+            text = text[: edit.start] + edit.text + text[edit.end :]
         return text
 
     def diff(self, name: str) -> str:
         """The edits as a patch."""
-        pair = (self.module.text.splitlines(True), self.text.splitlines(True))
-        lines = difflib.unified_diff(*pair, f"a/{name}", f"b/{name}")
+        before = self.module.text.splitlines(keepends=True)
+        after = self.text.splitlines(keepends=True)
         patch = ""
-        for line in lines:
+        for line in difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"):
             patch += line if line.endswith("\n") else f"{line}\n"
         return patch
 
     def encoded(self) -> bytes:
-        """The bytes to write, in the encoding of the file."""
-        held = self.module.path.read_bytes()
-        encoding = detect_encoding(held)
-        if held.decode(encoding) != self.module.text:
-            raise RefusedError(
-                f"{self.module.path.name}: it was edited in the meantime; do it again"
-            )
+        """The bytes to write, in the encoding of the file.
+
+        Raises:
+            RefusedError: The file has changed since it was read.
+        """
+        present = self.module.path.read_bytes()
+        encoding = detect_encoding(present)
+        if present.decode(encoding) != self.module.text:
+            name = self.module.path.name
+            raise RefusedError(f"{name}: it was edited in the meantime; do it again")
         edited_text = self.text
         # What could not be loaded again is not written; compiling sees more than parsing.
         compile(edited_text, str(self.module.path), "exec", dont_inherit=True)
-        return edited_text.encode(
-            encoding, "backslashreplace"
-        )  # a reason may quote a file in another one
+        # A reason may quote a file in another encoding.
+        return edited_text.encode(encoding, "backslashreplace")
+
+
+def _insert(offset: int, text: str) -> Edit:
+    return Edit(offset, offset, text)
+
+
+def _get_span(edit: Edit) -> tuple[int, int]:
+    return edit.start, edit.end
+
+
+def _get_name_order(name: str) -> tuple[bool, bool, str]:
+    """The sort key of an imported name: constants, then classes, then functions."""
+    return not name.isupper(), name[:1].islower(), name
+
+
+def _is_constant(node: ast.stmt) -> bool:
+    """Whether a statement is a literal, as a docstring is."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _find_end(text: str) -> int:
@@ -273,10 +312,11 @@ def _find_relative_import(
     return None
 
 
-def _import_order(node: ast.stmt) -> tuple[str, bool, str]:
+def _get_import_order(node: ast.stmt) -> tuple[str, bool, str]:
     """The sort key of an import: its package, then `import` before `from`, then its name."""
     if isinstance(node, ast.ImportFrom):
         name = f"{'.' * node.level}{node.module or ''}"
-        return ("." * bool(node.level) or name.split(".")[0]), True, name.lower()
+        package = "." if node.level else name.split(".")[0]
+        return package, True, name.lower()
     name = node.names[0].name if isinstance(node, ast.Import) else ""
     return name.split(".")[0], False, name.lower()

@@ -11,6 +11,7 @@ from ..auditing.evidence import Evidence as DefinitionEvidence
 from ..auditing.verbs import Verb, parse_name, split_name
 from ..sources.registrations import SourceTool
 from ..tables import load_tables
+from ..tools_answer import infer_from_name
 from .definitions import build_definition
 from .plumbing import is_plumbing
 
@@ -34,11 +35,8 @@ CHOOSERS = {"action", "operation"}  # a parameter that says what to do
 # A file is written as a whole, whatever has changed in it.
 WHOLE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
 SCHEMA_SOURCES = {"parameters", "choices", "result", "phrases"}
-REPEATS = {
-    "put",
-    "ensure",
-    "delete",
-}  # they say that the same call again changes nothing more
+# Behaviors of which a second call changes nothing more.
+REPEATS = {"put", "ensure", "delete"}
 
 
 class Evidence:
@@ -78,23 +76,49 @@ class Evidence:
             subject: Its texts.
             shared: Helpers that say nothing about any one tool.
         """
-        self.tool, self.body, self.described = tool, body, subject.description_verbs
+        self.tool = tool
+        self.body = body
         self.shared = shared
+        self.described = subject.description_verbs
         parameters = set(build_definition(tool)["inputSchema"]["properties"])
         self.chooses = bool(CHOOSERS & parameters)
         self.by_name, self.word = _choose_verb(subject.name_verbs)
-        if self.by_name == "update" and not parameters & set(load_tables()["versions"]):
+        has_version = not parameters.isdisjoint(load_tables()["versions"])
+        if self.by_name == "update" and not has_version:
             self.by_name = "put"
         self.vague = not self.describes_surely and self.word not in SURE_READS
+        self._weigh_description()
+        self._weigh_definition(subject)
+        self.hinted = tool.hints.get(READ_ONLY)
+        self.tagged = {tag.lower() for tag in tool.tags}
+        self.sure = self._select_effects(body.writes(sure=True))
+        self.weak = self._select_effects(body.writes(sure=False))
+        self.reads = self._select_effects(body.of("read"))
+        self.again = _select_near_effects(body.of("again"), 2)
+        self.stores = self._find_store()
+        self.texts = self._describe_evidence()
+        if self.by_words == "read" and self.hinted and self.by_name in ("read", ""):
+            # Its author says so three times.
+            self.sure = _select_near_effects(self.sure, 1)
+        self.written = derive_behavior(self.sure)
+
+    def _weigh_description(self) -> None:
+        """Set the behavior that the description shows, and the words of an upsert."""
         self.by_words = ""
-        if self.described:
-            self.by_words = _choose_described_behavior(self.described)
-        creates = self.by_words == "create"
         self.upserts: list[str] = []
+        if not self.described:
+            return
+        self.by_words = _choose_described_behavior(self.described)
+        if self.by_words != "create":
+            return
         for verb in self.described:
-            if verb.kind == "change" and creates:
+            if verb.kind == "change":
                 self.upserts.append(verb.word)
-        self.by_words = "put" if self.upserts else self.by_words  # `create or update`
+        if self.upserts:
+            self.by_words = "put"  # `create or update`
+
+    def _weigh_definition(self, subject: ToolTexts) -> None:
+        """Set the signals of the definition for and against a read."""
         self.against: list[DefinitionEvidence] = []
         self.for_reads: list[DefinitionEvidence] = []
         for signal in collect_evidence(subject):
@@ -104,21 +128,13 @@ class Evidence:
                 self.for_reads.append(signal)
             elif signal.source in SCHEMA_SOURCES:
                 self.against.append(signal)
-        self.hinted = tool.hints.get("readOnlyHint")
-        self.tagged = {tag.lower() for tag in tool.tags}
-        self.sure = self._select_effects(body.writes(sure=True))
-        self.weak = self._select_effects(body.writes(sure=False))
-        self.reads = self._select_effects(body.of("read"))
-        self.again = [effect for effect in body.of("again") if effect.depth < 3]
-        may_write = self.sure or self.weak or self.by_name in REPEATS
-        self.stores = (
-            [*self.again, *body.of("guarded", "fresh")][:1] if may_write else []
-        )
-        self.texts = self._describe_evidence()
-        if self.by_words == "read" and self.hinted and self.by_name in ("read", ""):
-            # Its author says so three times.
-            self.sure = [effect for effect in self.sure if effect.depth <= 1]
-        self.written = derive_behavior(self.sure)
+
+    def _find_store(self) -> list[Effect]:
+        """The one effect that shows best how the tool stores."""
+        if not self.may_write and self.by_name not in REPEATS:
+            return []
+        stores = [*self.again, *self.body.of("guarded", "fresh")]
+        return stores[:1]
 
     @property
     def describes_surely(self) -> bool:
@@ -138,39 +154,61 @@ class Evidence:
         return self.body.whole and not self.sure and not self.weak
 
     @property
+    def may_write(self) -> bool:
+        """Whether its body writes, or may write."""
+        return bool(self.sure or self.weak)
+
+    @property
+    def shows_only_reads(self) -> bool:
+        """Whether every call of its body is known, at least one reads, and nothing writes."""
+        is_pure = self.only_computes and not self.against
+        return is_pure and bool(self.reads)
+
+    @property
     def shown_reads(self) -> list[Effect]:
         """The reads that more than an unclear verb shows, as `ping` and `find` are."""
-        clear_reads = []
+        clear_reads: list[Effect] = []
         for effect in self.reads:
             callee_verbs = parse_name(effect.callee)
-            if effect.sure or (callee_verbs and callee_verbs[0].word in SURE_READS):
+            has_sure_name = bool(callee_verbs) and callee_verbs[0].word in SURE_READS
+            if effect.sure or has_sure_name:
                 clear_reads.append(effect)
         return clear_reads
 
     def _select_effects(self, effects: Sequence[Effect]) -> list[Effect]:
         """The effects that are evidence of their own.
 
-        A call that has the name of the tool says what the name says, and nothing more. What only sets up
+        A call that has the name of the tool shows what the name shows, and nothing more. What only sets up
         or remembers is no effect of a tool whose name is not that of a write.
         """
+        names = self._list_own_names()
+        is_query = self._has_graphql_query()
+        counted: list[Effect] = []
+        for effect in effects:
+            if effect.sends and is_query:
+                continue  # a query of GraphQL is sent by POST
+            repeats_name = not effect.sure and split_name(effect.callee) in names
+            if not repeats_name and not self._is_set_aside(effect):
+                counted.append(effect)
+        return counted
+
+    def _list_own_names(self) -> set[tuple[str, ...]]:
+        """The names of the tool and of its function, as words."""
         names = {split_name(self.tool.name), split_name(self.tool.local)}
         if self.tool.function:
             names.add(split_name(self.tool.function.name))
-        asks_only = self._has_graphql_query()
-        counted = []
-        for effect in effects:
-            if effect.sends and asks_only:
-                continue  # a query of GraphQL is sent by POST
-            repeats_the_name = not effect.sure and split_name(
-                effect.callee
-            ) in names - {()}
-            hidden = effect.depth > 0 or self.by_name in ("read", "")
-            aside = effect.aside and effect.kind != "read" and hidden
-            if self.reads_by_convention and effect.kind != "read":
-                aside = aside or is_plumbing(effect, self.body, self.shared)
-            if not repeats_the_name and not aside:
-                counted.append(effect)
-        return counted
+        return names - {()}
+
+    def _is_set_aside(self, effect: Effect) -> bool:
+        """Whether a writing effect serves the server, and not the purpose of the tool."""
+        if effect.kind == "read":
+            return False
+        is_hidden = effect.depth > 0 or self.by_name in ("read", "")
+        if effect.aside and is_hidden:
+            return True
+        if not self.reads_by_convention:
+            return False
+        return is_plumbing(effect, self.body, self.shared)
 
     def _has_graphql_query(self) -> bool:
         """Whether the body contains a query of GraphQL."""
@@ -182,13 +220,17 @@ class Evidence:
     def _describe_evidence(self) -> tuple[str, ...]:
         shown_reads = self.reads[: 1 if self.sure else 2]
         effects = (*self.stores, *self.sure[:2], *self.weak[:1], *shown_reads)
-        texts = [format_effect(effect) for effect in effects]
-        texts += [self.name_says] if self.word else []
-        texts += [self.description_says] if self.described else []
+        texts = list(map(format_effect, effects))
+        if self.word:
+            texts.append(self.name_says)
+        if self.described:
+            texts.append(self.description_says)
         texts += [signal.text for signal in self.against]
         if self.hinted is not None:
-            texts.append(f"its hints say readOnly={str(self.hinted).lower()}")
-        if tags := sorted(self.tagged & {"read", "write"}):
+            value = str(self.hinted).lower()
+            texts.append(f"its hints say readOnly={value}")
+        tags = sorted(self.tagged & {"read", "write"})
+        if tags:
             texts.append(f"its tags say {', '.join(tags)}")
         return tuple(dict.fromkeys(texts))
 
@@ -212,14 +254,19 @@ class Evidence:
             return self.description_says
         if self.against:
             return self.against[0].text
-        own_texts = {self.name_says, self.description_says if self.described else ""}
-        other_texts = [text for text in self.texts if text not in own_texts]
-        return other_texts[-1] if other_texts else "something else says that it writes"
+        own_texts = {self.name_says}
+        if self.described:
+            own_texts.add(self.description_says)
+        for text in reversed(self.texts):
+            if text not in own_texts:
+                return text
+        return "something else says that it writes"
 
     @property
     def names_a_target(self) -> bool:
         """Whether a parameter names the place that it writes to."""
-        return any(signal.text.startswith("it can write to") for signal in self.against)
+        texts = [signal.text for signal in self.against]
+        return any(text.startswith("it can write to") for text in texts)
 
     @property
     def besides_hints(self) -> str:
@@ -230,11 +277,12 @@ class Evidence:
         return "nothing else says so"
 
     def resolve_stored_behavior(self, behavior: str) -> str:
-        """A behavior, or what is said in its place where the way in which it stores contradicts it."""
+        """A behavior, or another one where the way in which the tool stores contradicts it."""
         if behavior in REPEATS and self.again:
             deletes = behavior == "delete" and self.body.of("delete", "consume")
             return behavior if deletes else "action"
-        if behavior == "put" and self.body.of("guarded", "fresh") and self.only_inserts:
+        is_guarded = bool(self.body.of("guarded", "fresh"))
+        if behavior == "put" and is_guarded and self.only_inserts:
             return "create"
         return behavior
 
@@ -252,22 +300,31 @@ class Evidence:
 
 def _choose_verb(parsed_verbs: Sequence[Verb]) -> tuple[str, str]:
     """The behavior that a name says, and the word that says so."""
-    words = [verb.word for verb in parsed_verbs]
-    for behavior, verbs in load_tables()["verbs"].items():
-        for word in words[:1]:
-            if word in verbs:
-                return str(behavior), word
-    for verb in sorted(parsed_verbs, key=lambda verb: verb.kind == "read"):
-        return _behavior_of_verb(verb), verb.word
-    return "", ""
+    if not parsed_verbs:
+        return "", ""
+    first_word = parsed_verbs[0].word
+    behavior = infer_from_name(first_word)
+    if behavior:
+        return behavior, first_word
+    verb = _find_writing_verb(parsed_verbs) or parsed_verbs[0]
+    return _map_kind(verb.kind), verb.word
 
 
 def _choose_described_behavior(verbs: Sequence[Verb]) -> str:
     """The behavior of the first verb that writes; `read` where none does."""
+    verb = _find_writing_verb(verbs)
+    return _map_kind(verb.kind) if verb else "read"
+
+
+def _find_writing_verb(verbs: Sequence[Verb]) -> Verb | None:
     for verb in verbs:
         if verb.kind != "read":
-            return _behavior_of_verb(verb)
-    return "read"
+            return verb
+    return None
+
+
+def _select_near_effects(effects: Sequence[Effect], deepest: int) -> list[Effect]:
+    return [effect for effect in effects if effect.depth <= deepest]
 
 
 def is_named_as_read(subject: ToolTexts) -> bool:
@@ -276,8 +333,11 @@ def is_named_as_read(subject: ToolTexts) -> bool:
     return behavior == "read" and word in SURE_READS
 
 
-def _behavior_of_verb(verb: Verb) -> str:
-    return "read" if verb.kind == "read" else OF_KIND.get(verb.kind, "action")
+def _map_kind(kind: str) -> str:
+    """The behavior of a kind of verbs."""
+    if kind == "read":
+        return "read"
+    return OF_KIND.get(kind, "action")
 
 
 def choose_cautious(behaviors: Sequence[str]) -> str:
@@ -290,7 +350,9 @@ def choose_cautious(behaviors: Sequence[str]) -> str:
 
 def format_effect(effect: Effect) -> str:
     """An effect, and how far down it is."""
-    return effect.text + (f" ({effect.depth} calls down)" if effect.depth > 1 else "")
+    if effect.depth > 1:
+        return f"{effect.text} ({effect.depth} calls down)"
+    return effect.text
 
 
 def derive_behavior(effects: Sequence[Effect]) -> str:

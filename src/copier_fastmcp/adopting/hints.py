@@ -5,34 +5,34 @@ from typing import TYPE_CHECKING
 
 from copier_fastmcp_engine.policy import WIRE_NAMES
 
+from ..auditing.evidence import DESTRUCTIVE, IDEMPOTENT, READ_ONLY
 from ..behaviors import build_declaration, build_policy
 
 if TYPE_CHECKING:
     from .proposals import Proposal
 
-READ_ONLY, DESTRUCTIVE, IDEMPOTENT = "readOnlyHint", "destructiveHint", "idempotentHint"
 # The value of each hint that promises more to a client.
 RELAXED = {READ_ONLY: True, DESTRUCTIVE: False, IDEMPOTENT: True}
 
 
-def behavior_hints(
-    name: str, behavior: str, exceptions: object = ()
-) -> dict[str, bool]:
+def derive_hints(name: str, behavior: str, exceptions: object = ()) -> dict[str, bool]:
     """What is true of a behavior, by the names on the wire; openWorldHint follows from no body."""
     declaration = build_declaration({"name": name, "exceptions": exceptions}, behavior)
     truth = build_policy({}).truth(declaration)
-    return {
-        wire: truth[hint] for hint, wire in WIRE_NAMES.items() if hint != "open_world"
-    }
+    hints: dict[str, bool] = {}
+    for hint, wire_name in WIRE_NAMES.items():
+        if hint != "open_world":
+            hints[wire_name] = truth[hint]
+    return hints
 
 
-def hints_of(proposal: "Proposal") -> dict[str, bool]:
+def combine_hints(proposal: "Proposal") -> dict[str, bool]:
     """The hints of a proposal, with those that its author wrote and nobody decided to change."""
-    hints = behavior_hints(proposal.tool.name, proposal.behavior, proposal.exceptions)
+    hints = derive_hints(proposal.tool.name, proposal.behavior, proposal.exceptions)
     return hints | dict(proposal.kept_hints)
 
 
-def relaxed_hints(
+def find_relaxed_hints(
     written: Mapping[str, bool], proposed: Mapping[str, bool]
 ) -> dict[str, bool]:
     """The written hints that a proposal would relax.
@@ -47,8 +47,10 @@ def relaxed_hints(
     """
     if written.get(READ_ONLY) is True and proposed[READ_ONLY]:
         return {}
-    relaxed = {}
+    relaxed: dict[str, bool] = {}
     for hint, value in proposed.items():
-        if value is RELAXED[hint] and written.get(hint) is (not value):
-            relaxed[hint] = written[hint]
+        promises_more = value is RELAXED[hint]
+        present = written.get(hint)
+        if promises_more and present is (not value):
+            relaxed[hint] = present
     return relaxed

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ..errors import RefusedError
 from ..sources.discovery import SERVERS
@@ -38,32 +38,37 @@ def find_servers(survey: Survey) -> list[Server]:
     servers = []
     for module in survey.project.modules.values():
         for node in module.nodes:
-            targets: list[ast.expr] = (
-                node.targets if isinstance(node, ast.Assign) else []
-            )
-            if isinstance(node, ast.AnnAssign) and node.value:
-                targets = [node.target]
+            target = _find_only_target(node)
             value = getattr(node, "value", None)
-            if len(targets) != 1 or not isinstance(value, ast.Call):
+            if target is None or not isinstance(value, ast.Call):
                 continue
-            name = (
-                survey.project.dotted(module, value.func).split(".")[-1].split("[")[0]
-            )
-            if isinstance(value.func, ast.Subscript):
-                name = ast.unparse(value.func.value)
-            held = ast.unparse(targets[0])
-            child = f"{module.name}.{held}" in survey.mounted
-            if (
-                name in (*SERVERS, *server_classes)
-                and not child
-                and isinstance(node, ast.stmt)
-            ):
-                servers.append(
-                    Server(
-                        module, node, held, _describe_entry_point(module, node, held)
-                    )
-                )
+            name = _get_class_name(survey, module, value)
+            held = ast.unparse(target)
+            is_mounted = f"{module.name}.{held}" in survey.mounted
+            if is_mounted or name not in (*SERVERS, *server_classes):
+                continue
+            if isinstance(node, ast.stmt):
+                entry_point = _describe_entry_point(module, node, held)
+                servers.append(Server(module, node, held, entry_point))
     return servers
+
+
+def _find_only_target(node: ast.AST) -> ast.expr | None:
+    """The target of an assignment that has just one."""
+    if isinstance(node, ast.AnnAssign):
+        return node.target if node.value else None
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        return node.targets[0]
+    return None
+
+
+def _get_class_name(survey: Survey, module: Module, call: ast.Call) -> str:
+    """The last part of the name of a called class, without its type parameters."""
+    if isinstance(call.func, ast.Subscript):
+        return ast.unparse(call.func.value)
+    dotted = survey.project.dotted(module, call.func)
+    name = dotted.split(".")[-1]
+    return name.split("[")[0]
 
 
 def find_entry_point(servers: Iterable[Server]) -> str:
@@ -94,12 +99,12 @@ def _describe_entry_point(module: Module, node: ast.stmt, held: str) -> str:
     if not functions and not classes:
         return f"{module.name}:{held}"
     if len(functions) == 1 and not classes:
-        arguments = functions[0].args
-        free = len(arguments.args) <= len(arguments.defaults) and not isinstance(
-            functions[0], ast.AsyncFunctionDef
-        )
-        if free and held in _list_returned_texts(functions[0]):
-            return f"{module.name}:{functions[0].name}"
+        function = functions[0]
+        needs_arguments = len(function.args.args) > len(function.args.defaults)
+        is_async = isinstance(function, ast.AsyncFunctionDef)
+        is_factory = held in _list_returned_texts(function)
+        if is_factory and not needs_arguments and not is_async:
+            return f"{module.name}:{function.name}"
     return ""
 
 
@@ -136,18 +141,18 @@ def choose_place(survey: Survey, servers: list[Server]) -> str:
     above, _, nested = f"{place}/".partition("/src/")
     if nested or above == place:
         raise RefusedError(
-            f"the server lies in {above}/; adopt there: copier-fastmcp adopt {above}"
+            f"the server is in {above}/; adopt there: copier-fastmcp adopt {above}"
         )
     if place == "src" and common not in folders:
         raise RefusedError(
             "several packages in src/ hold tools; name the folder of one of them"
         )
-    if place not in (".", "src") and not _is_package_of(
-        survey, common, policy_package(place)
-    ):
-        raise RefusedError(
-            f"{place}/ is not a package, and nothing imports it by name: add __init__.py, or copier-fastmcp adopt {place}"
-        )
+    if place in (".", "src"):
+        return place
+    if not _is_package_of(survey, common, policy_package(place)):
+        reason = f"{place}/ is not a package, and nothing imports it by name"
+        remedy = f"add __init__.py, or copier-fastmcp adopt {place}"
+        raise RefusedError(f"{reason}: {remedy}")
     return place
 
 
@@ -179,12 +184,15 @@ def _is_package_of(survey: Survey, folder: Path, name: str) -> bool:
             if import_pattern.match(f"{target}."):
                 return True
     file = survey.project.root / "pyproject.toml"
-    return file.is_file() and bool(
-        import_pattern.search(file.read_text("utf-8", "replace"))
-    )
+    if not file.is_file():
+        return False
+    settings = file.read_text("utf-8", "replace")
+    return import_pattern.search(settings) is not None
 
 
 def policy_package(folder: str) -> str:
     """The dotted name under which policy/ is imported."""
-    parts = [part for part in folder.split("/") if part not in ("", ".")]
-    return ".".join([*(parts[1:] if parts[:1] == ["src"] else parts), "policy"])
+    parts = list(PurePosixPath(folder).parts)
+    if parts[:1] == ["src"]:
+        del parts[0]
+    return ".".join([*parts, "policy"])

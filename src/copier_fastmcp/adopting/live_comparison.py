@@ -3,7 +3,7 @@
 import hashlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,15 @@ def list_tools(command: str) -> Listing:
 def compare_with_source(survey: Survey, listing: Listing) -> Survey:
     """The survey, with the tools that only the running server shows; differences are printed to stderr."""
     names = [str(tool.get("name")) for tool in listing]
-    tools = [proposal.tool for proposal in survey.proposals] + survey.left
+    tools = survey.list_tools()
     unread: list[str] = []
     for name in names:
-        if not any(_has_name(tool, name) for tool in tools):
+        if not _is_in_source(tools, name):
             unread.append(name)
-    absent = [tool.name for tool in tools if tool.exact and tool.name not in names]
+    absent: list[str] = []
+    for tool in tools:
+        if tool.exact and tool.name not in names:
+            absent.append(tool.name)
     agreement = "the same that its source shows"
     if unread or absent:
         agreement = f"{len(unread)} not found in the source"
@@ -57,19 +60,24 @@ def announce_command(command: str) -> None:
 
 def find_differences(before: Listing, after: Listing) -> list[str]:
     """What differs between two listings of a server, other than hints and titles; a line for each tool."""
-    old, new = _index_tools(before), _index_tools(after)
-    lines = [f"{name}: not listed any more" for name in old if name not in new]
-    lines += [f"{name}: not listed before" for name in new if name not in old]
+    old = _index_tools(before)
+    new = _index_tools(after)
+    removed = [f"{name}: not listed any more" for name in old if name not in new]
+    added = [f"{name}: not listed before" for name in new if name not in old]
+    changed: list[str] = []
     for name, tool in old.items():
-        new_tool = new.get(name, tool)
-        keys = sorted({*tool, *new_tool})
-        changed: list[str] = []
-        for key in keys:
-            if tool.get(key) != new_tool.get(key):
-                changed.append(key)
-        if changed:
-            lines.append(f"{name}: {', '.join(changed)}")
-    return lines
+        keys = _list_changed_keys(tool, new.get(name, tool))
+        if keys:
+            changed.append(f"{name}: {', '.join(keys)}")
+    return [*removed, *added, *changed]
+
+
+def _list_changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    keys: list[str] = []
+    for key in sorted({*old, *new}):
+        if old.get(key) != new.get(key):
+            keys.append(key)
+    return keys
 
 
 @dataclass
@@ -82,9 +90,12 @@ class Backup:
     @classmethod
     def write(cls, files: Mapping[Path, bytes]) -> "Backup":
         """Keep the bytes of files, then write others in their place."""
-        before = {path: path.read_bytes() for path in files}
+        before: dict[Path, bytes] = {}
+        digests: dict[Path, str] = {}
+        for path, content in files.items():
+            before[path] = path.read_bytes()
+            digests[path] = _compute_digest(content)
         write_files(files)
-        digests = {path: _digest(content) for path, content in files.items()}
         return cls(before, digests)
 
     def restore(self, root: Path) -> str:
@@ -93,21 +104,25 @@ class Backup:
         Returns:
             A sentence that says what was restored, and what was not.
         """
-        changed = []
-        for path, held in self.before.items():
-            if path.is_file() and _digest(path.read_bytes()) == self.digests[path]:
-                path.write_bytes(held)
-            elif not (path.is_file() and path.read_bytes() == held):
+        changed: list[str] = []
+        for path, former in self.before.items():
+            present = path.read_bytes() if path.is_file() else None
+            if present == former:
+                continue
+            if present is None or _compute_digest(present) != self.digests[path]:
                 changed.append(path.relative_to(root).as_posix())
-        restored = f"{format_count(len(self.before) - len(changed), 'file')} restored"
-        if changed:
-            names = ", ".join(changed)
-            return f"{restored}; not restored: {names}, changed by something else meanwhile"
-        return restored
+            else:
+                path.write_bytes(former)
+        count = len(self.before) - len(changed)
+        restored = f"{format_count(count, 'file')} restored"
+        if not changed:
+            return restored
+        names = ", ".join(changed)
+        return f"{restored}; not restored: {names}, changed by something else meanwhile"
 
 
-def _digest(held: bytes) -> str:
-    return hashlib.sha256(held).hexdigest()
+def _compute_digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _index_tools(listing: Listing) -> dict[str, dict[str, Any]]:
@@ -117,24 +132,36 @@ def _index_tools(listing: Listing) -> dict[str, dict[str, Any]]:
         name = str(tool.get("name"))
         while name in tools:
             name += " (again)"
-        annotations = tool.get("annotations")
         definition = {**tool}
-        definition.pop("annotations", None)
         definition.pop("title", None)
-        if isinstance(annotations, dict):
-            extra_hints: dict[str, Any] = {}
-            for key, value in annotations.items():
-                if key not in (*HINTS, "title") and value is not None:
-                    extra_hints[key] = value
-            if extra_hints:
-                definition["annotations"] = extra_hints
+        annotations = definition.pop("annotations", None)
+        other_annotations = _list_other_annotations(annotations)
+        if other_annotations:
+            definition["annotations"] = other_annotations
         tools[name] = json.loads(json.dumps(definition, sort_keys=True))
     return tools
 
 
+def _list_other_annotations(annotations: object) -> dict[str, Any]:
+    """The annotations that are neither a hint nor a title."""
+    others: dict[str, Any] = {}
+    if isinstance(annotations, dict):
+        for key, value in annotations.items():
+            if key not in (*HINTS, "title") and value is not None:
+                others[key] = value
+    return others
+
+
+def _is_in_source(tools: Sequence[SourceTool], name: str) -> bool:
+    return any(_has_name(tool, name) for tool in tools)
+
+
 def _has_name(tool: SourceTool, name: str) -> bool:
-    """Whether a listed name is that of a tool in the source; of a name that is put together, its parts come in order."""
-    if tool.exact or tool.name == name:
+    """Whether a listed name is that of a tool in the source.
+
+    Of a name that the source puts together, only some parts are known; they come in order.
+    """
+    if tool.exact or tool.name in (name, "*"):
         return tool.name == name
     words = iter(split_name(name))
-    return tool.name != "*" and all(part in words for part in split_name(tool.name))
+    return all(part in words for part in split_name(tool.name))

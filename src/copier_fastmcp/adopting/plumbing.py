@@ -8,7 +8,7 @@ only where its name says that it keeps books: every read may mark what it has re
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 
 from ..analysis.effects import Body, Effect
 from ..analysis.vocabulary import load_words
@@ -50,7 +50,10 @@ def find_plumbing(bodies: Iterable[Body]) -> frozenset[ast.AST]:
         counts.update(body.functions)
         calls |= body.calls
     least = max(LEAST_TOOLS, LEAST_SHARE * len(reading))
-    waiting = [function for function, count in counts.items() if count >= least]
+    waiting: list[ast.AST] = []
+    for function, count in counts.items():
+        if count >= least:
+            waiting.append(function)
     shared: set[ast.AST] = set()
     while waiting:
         function = waiting.pop()
@@ -96,28 +99,32 @@ def passes_write(body: Body, shared: frozenset[ast.AST]) -> bool:
     """Whether a text that a body passes to a helper names a write."""
     for function, texts in body.passed_texts.items():
         is_own = function in body.functions or function is body.function
-        if is_own and function not in shared and _list_write_texts(texts):
+        if is_own and function not in shared and any(map(_is_write_text, texts)):
             return True
     return False
-
-
-def _list_write_texts(texts: Sequence[str]) -> list[str]:
-    return [text for text in texts if _is_write_text(text)]
 
 
 def _is_write_text(text: str) -> bool:
     """Whether a text names a write: a method, a path, or a line of a script."""
     stripped = text.strip()
     if IDENTIFIER.fullmatch(stripped):
-        parts = re.split(r"[/.:]", stripped)
-        return any(_names_kind(part, REQUEST_KINDS) for part in parts)
-    for line in stripped.splitlines():
-        words = split_name(line)
-        verb = find_verb(words[0]) if words else None
-        is_write = verb is not None and verb.kind in WRITE_KINDS
-        if is_write and not HARMLESS_LINE.match(line.strip()):
-            return True
-    return False
+        return _is_write_request(stripped)
+    return any(map(_is_write_line, stripped.splitlines()))
+
+
+def _is_write_request(text: str) -> bool:
+    """Whether a part of a path or of a dotted name is a write."""
+    parts = re.split(r"[/.:]", text)
+    return any(_names_kind(part, REQUEST_KINDS) for part in parts)
+
+
+def _is_write_line(line: str) -> bool:
+    """Whether a line of a script begins with a verb that writes."""
+    if HARMLESS_LINE.match(line.strip()):
+        return False
+    words = split_name(line)
+    verb = find_verb(words[0]) if words else None
+    return verb is not None and verb.kind in WRITE_KINDS
 
 
 def _names_write(name: str) -> bool:

@@ -13,6 +13,7 @@ from copier_fastmcp_engine.testing.rules import Tool
 
 from ..analysis.effects import Body, Effect, Reader
 from ..auditing.definitions import parse_tools
+from ..auditing.evidence import DESTRUCTIVE, IDEMPOTENT, READ_ONLY
 from ..sources.modules import Project
 from ..sources.registrations import SourceTool
 from .definitions import build_definition, edits_a_part
@@ -24,25 +25,13 @@ from .evidence import (
     format_effect,
     is_named_as_read,
 )
-from .hints import DESTRUCTIVE, IDEMPOTENT, READ_ONLY, behavior_hints, relaxed_hints
+from .hints import derive_hints, find_relaxed_hints
 from .plumbing import find_plumbing
 
-QUERIES = {
-    "search",
-    "find",
-    "query",
-    "lookup",
-    "check",
-    "resolve",
-    "validate",
-}  # also by POST
-REPLACES = {
-    "create",
-    "copy",
-    "generate",
-    "export",
-    "compose",
-}  # a file, also one that is there
+# Verbs of reads that APIs also take by POST.
+QUERIES = {"search", "find", "query", "lookup", "check", "resolve", "validate"}
+# Verbs that write a file, also over one that exists.
+REPLACES = {"create", "copy", "generate", "export", "compose"}
 POPS = "It takes away another one with each call."
 
 
@@ -74,21 +63,20 @@ def propose_behaviors(project: Project, tools: Sequence[SourceTool]) -> list[Pro
 
     Args:
         project: The source of the server.
-        found: Its tools.
+        tools: Its tools.
     """
     reader = Reader(project)
     subjects = parse_tools([Tool(build_definition(tool)) for tool in tools])
-    bodies = []
-    for tool in tools:
+    bodies: list[Body] = []
+    reading_bodies: list[Body] = []
+    for tool, subject in zip(tools, subjects, strict=True):
+        body = Body()
         if tool.function and tool.home:
-            bodies.append(reader.body(tool.function, tool.home))
-        else:
-            bodies.append(Body())
-    reading = []
-    for subject, body in zip(subjects, bodies, strict=True):
+            body = reader.body(tool.function, tool.home)
+        bodies.append(body)
         if is_named_as_read(subject):
-            reading.append(body)
-    shared = find_plumbing(reading)
+            reading_bodies.append(body)
+    shared = find_plumbing(reading_bodies)
     proposals = []
     for tool, subject, body in zip(tools, subjects, bodies, strict=True):
         evidence = Evidence(tool, body, subject, shared)
@@ -99,39 +87,31 @@ def propose_behaviors(project: Project, tools: Sequence[SourceTool]) -> list[Pro
 def _keep_written_hints(evidence: Evidence, proposal: Proposal) -> Proposal:
     """A proposal that changes no hint of the author's without evidence, and relaxes none without a question."""
     written = evidence.tool.hints
-    proposed = behavior_hints(
-        evidence.tool.name, proposal.behavior, proposal.exceptions
-    )
-    if proposal.behavior == "read" and written.get(READ_ONLY) is True:
-        return replace(
-            proposal, kept_hints=_select_hints(written, (DESTRUCTIVE, IDEMPOTENT))
-        )
-    if proposal.behavior == "action" and not evidence.sure and not proposal.asked:
-        return replace(
-            proposal, kept_hints=_select_hints(written, (DESTRUCTIVE, IDEMPOTENT))
-        )
-    relaxed = relaxed_hints(written, proposed)
+    behavior = proposal.behavior
+    is_agreed_read = behavior == "read" and written.get(READ_ONLY) is True
+    is_unproven = behavior == "action" and not evidence.sure and not proposal.asked
+    if is_agreed_read or is_unproven:
+        kept_hints = _select_hints(written, (DESTRUCTIVE, IDEMPOTENT))
+        return replace(proposal, kept_hints=kept_hints)
+    proposed = derive_hints(evidence.tool.name, behavior, proposal.exceptions)
+    relaxed = find_relaxed_hints(written, proposed)
     if not relaxed:
         return proposal
     texts = [f"{hint}={value}" for hint, value in relaxed.items()]
     question = f"its author wrote {' and '.join(texts)}, but {evidence.besides_hints}"
-    if proposal.behavior != "read":
-        if (
-            not evidence.sure or proposal.asked
-        ):  # nothing shows that its author is wrong
-            return replace(proposal, kept_hints=relaxed)
+    if behavior == "read":
         return replace(
-            proposal, kept_hints=relaxed, asked=question, choices=(proposal.behavior,)
+            proposal,
+            behavior="action",
+            kept_hints=_select_hints(written, (DESTRUCTIVE, IDEMPOTENT)),
+            asked=proposal.asked or question,
+            choices=("action", behavior),
+            exceptions=(),
         )
-    kept_hints = _select_hints(written, (DESTRUCTIVE, IDEMPOTENT))
-    return replace(
-        proposal,
-        behavior="action",
-        kept_hints=kept_hints,
-        asked=proposal.asked or question,
-        choices=("action", proposal.behavior),
-        exceptions=(),
-    )
+    if not evidence.sure or proposal.asked:
+        # Nothing shows that its author is wrong.
+        return replace(proposal, kept_hints=relaxed)
+    return replace(proposal, kept_hints=relaxed, asked=question, choices=(behavior,))
 
 
 def _select_hints(written: Mapping[str, bool], hints: Sequence[str]) -> dict[str, bool]:
@@ -139,50 +119,41 @@ def _select_hints(written: Mapping[str, bool], hints: Sequence[str]) -> dict[str
 
 
 def _weigh_evidence(evidence: Evidence) -> Proposal:
-    """The behavior that the evidence of one tool says."""
-    if (
-        not evidence.by_name
-        and evidence.chooses
-        and (evidence.sure or evidence.weak or evidence.by_words != "read")
-    ):
-        unsure = evidence.by_words == "read" and not evidence.sure
-        question = (
-            f"its words say read, but {format_effect(evidence.weak[0])}"
-            if unsure
-            else ""
-        )
-        return _build_proposal(evidence, "action", question, "read")
+    """The behavior that the evidence of one tool shows."""
+    if not evidence.by_name:
+        return _weigh_without_verb(evidence)
     if evidence.by_name == "read":
         return _weigh_read_name(evidence)
     if evidence.by_name in ("create", "ensure", "append"):
         return _weigh_addition_name(evidence)
     if evidence.by_name == "action":
         return _weigh_action_name(evidence)
-    if evidence.by_name:
-        describes_read = (
-            evidence.by_words == "read" and not evidence.sure and not evidence.weak
-        )
+    return _weigh_change_name(evidence)
+
+
+def _weigh_change_name(evidence: Evidence) -> Proposal:
+    """A name that changes or removes, unless everything else says that it reads."""
+    is_marked_read = evidence.hinted or "read" in evidence.tagged
+    describes_read = evidence.by_words == "read" and not evidence.may_write
+    if describes_read and is_marked_read:
         question = f"{evidence.name_says}, its words and hints say read"
-        if describes_read and (evidence.hinted or "read" in evidence.tagged):
-            return _build_proposal(evidence, evidence.by_name, question, "read")
-        return _build_proposal(evidence, evidence.by_name)
-    return _weigh_without_verb(evidence)
+        return _build_proposal(evidence, evidence.by_name, question, "read")
+    return _build_proposal(evidence, evidence.by_name)
 
 
 def _build_proposal(
     evidence: Evidence, behavior: str, question: str = "", *choices: str
 ) -> Proposal:
-    """A behavior, or what is said in its place where its body stores in another way.
+    """A proposal of a behavior, or of the one that the body shows where it stores in another way.
 
     Args:
-        of: The evidence.
-        behavior: What it comes to.
-        asked: Why only a person can say; empty where the evidence agrees.
-        choices: What else it may be.
+        evidence: The evidence.
+        behavior: The behavior that it shows.
+        question: Why only the user can decide; empty where the evidence agrees.
+        choices: Other possible behaviors.
     """
-    behavior = (
-        "update" if behavior == "put" and edits_a_part(evidence.tool) else behavior
-    )
+    if behavior == "put" and edits_a_part(evidence.tool):
+        behavior = "update"
     stored = evidence.resolve_stored_behavior(behavior)
     if stored != behavior and behavior == evidence.by_name and not question:
         question = f"{evidence.name_says}, but {format_effect(evidence.stores[0])}"
@@ -200,53 +171,55 @@ def _build_proposal(
 
 def _weigh_read_name(evidence: Evidence) -> Proposal:
     """A name that reads, unless something else says that it writes."""
-    if clash := _find_write_clash(evidence):
+    clash = _find_write_clash(evidence)
+    if clash:
         question = f"{evidence.name_says}, but {evidence.besides_its_name}"
         return _build_proposal(evidence, choose_cautious([clash]), question, "read")
+    if evidence.hinted:
+        return _build_proposal(evidence, "read")
+    question = ""
+    doubted = _list_doubted_effects(evidence)
+    is_shown = bool(evidence.shown_reads) or evidence.only_computes
+    if doubted:
+        question = f"{evidence.name_says}, but {format_effect(doubted[0])}"
+    elif evidence.vague and not is_shown:
+        unproven = "its body does not show that it does not"
+        question = f"{evidence.word!r} may write, and {unproven}"
+    if question:
+        return _build_proposal(evidence, "action", question, "read")
+    return _build_proposal(evidence, "read")
+
+
+def _list_doubted_effects(evidence: Evidence) -> list[Effect]:
+    """The effects that may write, and that a name which reads does not explain."""
+    if not evidence.reads and evidence.by_words != "read":
+        return evidence.weak
     doubted: list[Effect] = []
     for effect in evidence.weak:
         is_used = effect.sends and not effect.discards
         is_query = is_used and evidence.word in QUERIES
         if effect.depth <= 1 and not is_query:
             doubted.append(effect)
-    if not evidence.reads and evidence.by_words != "read":
-        doubted = evidence.weak
-    if doubted and not evidence.hinted:
-        return _build_proposal(
-            evidence,
-            "action",
-            f"{evidence.name_says}, but {format_effect(doubted[0])}",
-            "read",
-        )
-    if (
-        evidence.vague
-        and not evidence.shown_reads
-        and not evidence.hinted
-        and not evidence.only_computes
-    ):
-        question = (
-            f"{evidence.word!r} may write, and its body does not show that it does not"
-        )
-        return _build_proposal(evidence, "action", question, "read")
-    return _build_proposal(evidence, "read")
+    return doubted
 
 
 def _find_write_clash(evidence: Evidence) -> str:
-    """What a tool does whose name reads, where something else says that it writes; empty: nothing does."""
+    """The behavior of a tool whose name reads, where other evidence shows a write; empty: none does."""
     describes_write = evidence.by_words not in ("read", "")
-    if clash := evidence.written or (
-        derive_behavior(evidence.weak) if describes_write else ""
-    ):
+    clash = evidence.written
+    if not clash and describes_write:
+        clash = derive_behavior(evidence.weak)
+    if clash:
         return clash
     if evidence.against:
         return "action"
-    if describes_write and not (evidence.hinted or "read" in evidence.tagged):
+    tagged_read = "read" in evidence.tagged
+    if describes_write and not evidence.hinted and not tagged_read:
         return evidence.by_words
-    tagged = "write" in evidence.tagged and "read" not in evidence.tagged
-    hinted = (
-        evidence.hinted is False and not evidence.reads and evidence.by_words != "read"
-    )
-    return "action" if tagged or hinted else ""
+    tagged_write = "write" in evidence.tagged and not tagged_read
+    shows_read = bool(evidence.reads) or evidence.by_words == "read"
+    hinted_write = evidence.hinted is False and not shows_read
+    return "action" if tagged_write or hinted_write else ""
 
 
 def _weigh_addition_name(evidence: Evidence) -> Proposal:
@@ -263,117 +236,128 @@ def _weigh_addition_name(evidence: Evidence) -> Proposal:
     kinds = {effect.kind for effect in near}
     if evidence.again and kinds <= {"put", "append", "save"} and named != "ensure":
         return _build_proposal(evidence, "append")
+    whole = _list_whole_writes(evidence)
+    whole_kinds = {effect.kind for effect in whole}
+    inserts = new and evidence.only_inserts and named == "create"
+    if whole_kinds == {"put"} and named != "ensure" and not inserts:
+        effect_text = format_effect(whole[0])
+        question = f"{evidence.name_says}, but {effect_text}, which may replace"
+        return _build_proposal(evidence, "put", question, named, "ensure")
+    replaces = evidence.word in REPLACES and bool(kinds & {"save", "put"})
+    behavior = named
+    if replaces and evidence.tool.hints.get(DESTRUCTIVE):
+        behavior = "put"
+    elif named == "create" and kinds == {"append"}:
+        behavior = "append"
+    return _build_proposal(evidence, behavior)
+
+
+def _list_whole_writes(evidence: Evidence) -> list[Effect]:
+    """The certain effects that are near, or that write a file as a whole."""
     whole: list[Effect] = []
     for effect in evidence.sure:
         if effect.depth <= 1 or WHOLE.search(effect.text):
             whole.append(effect)
-    whole_kinds = {effect.kind for effect in whole}
-    inserts = new and evidence.only_inserts and named == "create"
-    if whole_kinds == {"put"} and named != "ensure" and not inserts:
-        question = (
-            f"{evidence.name_says}, but {format_effect(whole[0])}, which may replace"
-        )
-        return _build_proposal(evidence, "put", question, named, "ensure")
-    if (
-        evidence.word in REPLACES
-        and kinds & {"save", "put"}
-        and evidence.tool.hints.get("destructiveHint")
-    ):
-        return _build_proposal(evidence, "put")
-    return _build_proposal(
-        evidence, "append" if named == "create" and kinds == {"append"} else named
-    )
+    return whole
 
 
 def _weigh_action_name(evidence: Evidence) -> Proposal:
     """A name that says that something runs, which may only read."""
-    if not evidence.written and evidence.reads and not evidence.weak:
-        if evidence.by_words == "read" and (evidence.hinted or evidence.for_reads):
-            return _build_proposal(evidence, "read")
-        if evidence.by_words == "read" or evidence.hinted:
-            return _build_proposal(
-                evidence,
-                "action",
-                f"{evidence.name_says}, but {format_effect(evidence.reads[0])}",
-                "read",
-            )
-    if evidence.by_words == "read" and evidence.hinted and not evidence.written:
-        return _build_proposal(
-            evidence, "action", "its name and its words say two things", "read"
-        )
+    describes_read = evidence.by_words == "read"
+    question = ""
     if not evidence.sure and ("query" in evidence.tool.name or evidence.for_reads):
-        return _build_proposal(
-            evidence, "action", f"it may {evidence.word} what only reads", "read"
-        )
+        question = f"it may {evidence.word} what only reads"
+    if describes_read and evidence.hinted and not evidence.written:
+        question = "its name and its words say two things"
+    if not evidence.written and evidence.reads and not evidence.weak:
+        if describes_read and (evidence.hinted or evidence.for_reads):
+            return _build_proposal(evidence, "read")
+        if describes_read or evidence.hinted:
+            effect_text = format_effect(evidence.reads[0])
+            question = f"{evidence.name_says}, but {effect_text}"
+    if question:
+        return _build_proposal(evidence, "action", question, "read")
     return _build_proposal(evidence, "action")
 
 
 def _weigh_without_verb(evidence: Evidence) -> Proposal:
-    """A name without a verb: its body and its words say what it does."""
-    described_behavior = evidence.by_words
-    if body_behavior := _derive_from_body(evidence):
-        if described_behavior == "read" and evidence.hinted is not False:
-            return _build_proposal(
-                evidence,
-                body_behavior,
-                f"{evidence.description_says}, but {format_effect(evidence.sure[0])}",
-                "read",
-            )
-        behavior = (
-            body_behavior if described_behavior in ("", "read") else described_behavior
-        )
-        return _build_proposal(
-            evidence,
-            behavior
-            if behavior == "create"
-            else choose_cautious([behavior, body_behavior]),
-        )
-    if (
-        described_behavior == "read"
-        and not evidence.against
-        and (evidence.reads or evidence.hinted or not evidence.weak)
-    ):
-        return _build_proposal(evidence, "read")
-    pure = (
-        bool(evidence.reads)
-        and not (evidence.sure or evidence.weak or evidence.against)
-        and evidence.body.whole
-    )
-    if described_behavior == "read":
-        return _build_proposal(
-            evidence, "action", "its words are all that says read", "read"
-        )
-    if described_behavior and pure and not evidence.describes_surely:
-        return _build_proposal(
-            evidence,
-            described_behavior,
-            f"its words say {evidence.described[0].word!r}, but {format_effect(evidence.reads[0])}",
-            "read",
-        )
-    if described_behavior:
-        return _build_proposal(evidence, described_behavior)
-    if pure:
+    """A name without a verb: its parameters, its body and its words show what it does."""
+    if evidence.chooses and (evidence.may_write or evidence.by_words != "read"):
+        return _weigh_chooser(evidence)
+    body_behavior = _derive_from_body(evidence)
+    if body_behavior:
+        return _weigh_writing_body(evidence, body_behavior)
+    if evidence.by_words == "read":
+        return _weigh_described_read(evidence)
+    if evidence.by_words:
+        return _weigh_described_write(evidence)
+    return _weigh_undescribed(evidence)
+
+
+def _weigh_undescribed(evidence: Evidence) -> Proposal:
+    """A tool that neither its name nor its description explains."""
+    if evidence.shows_only_reads:
         return _build_proposal(evidence, "read")
     if evidence.names_a_target and not evidence.weak:
         return _build_proposal(evidence, "put")
+    question = "nothing in its name, its words or its body says what it does"
     if evidence.reads and not evidence.weak:
         question = "only its body shows that it reads, and not that it keeps nothing"
-    else:
-        question = "nothing in its name, its words or its body says what it does"
     return _build_proposal(evidence, "action", question, "read")
 
 
+def _weigh_chooser(evidence: Evidence) -> Proposal:
+    """A parameter that chooses what a tool does, which may be a write."""
+    question = ""
+    if evidence.by_words == "read" and not evidence.sure:
+        question = f"its words say read, but {format_effect(evidence.weak[0])}"
+    return _build_proposal(evidence, "action", question, "read")
+
+
+def _weigh_writing_body(evidence: Evidence, body_behavior: str) -> Proposal:
+    """A body that writes, whose tool has a name without a verb."""
+    described = evidence.by_words
+    if described == "read" and evidence.hinted is not False:
+        effect_text = format_effect(evidence.sure[0])
+        question = f"{evidence.description_says}, but {effect_text}"
+        return _build_proposal(evidence, body_behavior, question, "read")
+    if described in ("", "read"):
+        described = body_behavior
+    if described == "create":
+        return _build_proposal(evidence, described)
+    return _build_proposal(evidence, choose_cautious([described, body_behavior]))
+
+
+def _weigh_described_read(evidence: Evidence) -> Proposal:
+    """A description that says read, of a tool whose body does not visibly write."""
+    is_supported = bool(evidence.reads or evidence.hinted or not evidence.weak)
+    if is_supported and not evidence.against:
+        return _build_proposal(evidence, "read")
+    question = "its words are all that says read"
+    return _build_proposal(evidence, "action", question, "read")
+
+
+def _weigh_described_write(evidence: Evidence) -> Proposal:
+    """A description that says write, of a tool whose body does not visibly write."""
+    if not evidence.shows_only_reads or evidence.describes_surely:
+        return _build_proposal(evidence, evidence.by_words)
+    word = evidence.described[0].word
+    question = f"its words say {word!r}, but {format_effect(evidence.reads[0])}"
+    return _build_proposal(evidence, evidence.by_words, question, "read")
+
+
 def _derive_from_body(evidence: Evidence) -> str:
-    """The behavior that a body comes to; what it may do counts where no word says that it reads."""
-    hidden = all(e.depth and WHOLE.search(e.text) for e in evidence.sure)
-    if (
-        evidence.written == "put"
-        and hidden
-        and not evidence.body.of("sets", "guarded", "fresh")
-    ):
-        return (
-            "action"  # a file is written as a whole; what has changed in it is not seen
-        )
-    return evidence.written or (
-        derive_behavior(evidence.weak) if evidence.by_words != "read" else ""
-    )
+    """The behavior of a body; possible writes count where no word says that it reads."""
+    is_hidden = all(_is_hidden_write(effect) for effect in evidence.sure)
+    shows_change = bool(evidence.body.of("sets", "guarded", "fresh"))
+    if evidence.written == "put" and is_hidden and not shows_change:
+        # A file is written as a whole; what has changed in it is not seen.
+        return "action"
+    if evidence.written or evidence.by_words == "read":
+        return evidence.written
+    return derive_behavior(evidence.weak)
+
+
+def _is_hidden_write(effect: Effect) -> bool:
+    """Whether an effect writes a whole file, further down than the body itself."""
+    return bool(effect.depth and WHOLE.search(effect.text))

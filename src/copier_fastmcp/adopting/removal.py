@@ -3,6 +3,7 @@
 import ast
 import re
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,12 @@ from ..project.repository import git
 from ..sources.modules import FUNCTIONS, Module, Project
 from ..tables import load_tables
 from . import layout, todo
-from .edits import Edited
+from .edits import Edit, Edited
 from .skeletons import PACKAGE
 
 UNPROBED = 'unprobed = "it was adopted, and nobody has arranged data for it yet"'
 EARLIER_CONFTEST = '"""Your own `pytest` leaves this folder out:'
+AUTHORS_FILE = '"""Yours: '  # how each skeleton begins
 REVIEW = "# review: "
 BLANKS = 3  # the most blank lines that an import of ours brings with it
 
@@ -47,7 +49,7 @@ def plan_removal(root: Path, answers: dict[str, Any]) -> Removal:
 
     Args:
         root: The folder of the server.
-        known: The recorded answers.
+        answers: The recorded answers.
 
     Raises:
         RefusedError: The server was not adopted.
@@ -62,27 +64,35 @@ def plan_removal(root: Path, answers: dict[str, Any]) -> Removal:
         if text != module.text:
             removal.written[module.path] = _encode_edit(module, text)
     _plan_settings(root, removal)
+    for name in sorted(_list_own_names(answers)):
+        path = root / name
+        if path.is_file():
+            removal.deleted.append(path)
+    for path in sorted((root / "tests/tools").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        name = path.relative_to(root).as_posix()
+        if _is_unchanged_skeleton(text):
+            removal.deleted.append(path)
+        elif AUTHORS_FILE in text[:12]:
+            removal.by_hand.append(f"{name}: yours since you filled it in")
+    return removal
+
+
+def _list_own_names(answers: dict[str, Any]) -> set[str]:
+    """The names of the files that are ours in an adopted server, whatever they contain."""
+    names = {str(ANSWERS), str(LOCK), TABLE, todo.FILE}
     with copier_process.render_project(answers) as fresh:
-        names: set[str] = set()
         for path in fresh.rglob("*"):
             if path.is_file():
                 names.add(path.relative_to(fresh).as_posix())
-    names |= {str(ANSWERS), str(LOCK), TABLE, todo.FILE}
-    removal.deleted = [root / name for name in sorted(names) if (root / name).is_file()]
-    for path in sorted((root / "tests/tools").glob("*.py")):
-        held = path.read_text(encoding="utf-8")
-        if (
-            held == PACKAGE
-            or held.startswith(EARLIER_CONFTEST)
-            or UNPROBED in held
-            or ('"""Yours: ' in held[:12] and "raise NotImplementedError" in held)
-        ):
-            removal.deleted.append(path)
-        elif '"""Yours: ' in held[:12]:
-            removal.by_hand.append(
-                f"{path.relative_to(root).as_posix()}: yours since you filled it in"
-            )
-    return removal
+    return names
+
+
+def _is_unchanged_skeleton(text: str) -> bool:
+    """Whether a file of tests/tools/ is as an adoption wrote it."""
+    if text == PACKAGE or text.startswith(EARLIER_CONFTEST) or UNPROBED in text:
+        return True
+    return AUTHORS_FILE in text[:12] and "raise NotImplementedError" in text
 
 
 def _remove_policy(module: Module, package: str) -> str:
@@ -91,32 +101,45 @@ def _remove_policy(module: Module, package: str) -> str:
     if not words:
         return module.text
     lines = module.text.splitlines(keepends=True)
-    removed: set[int] = set()
-    for node in module.nodes:
-        for decorator in node.decorator_list if isinstance(node, FUNCTIONS) else ():
-            if isinstance(decorator, ast.Call) and _names_policy(decorator.func, words):
-                removed |= set(range(decorator.lineno, (decorator.end_lineno or 0) + 1))
-                if lines[decorator.lineno - 2].lstrip().startswith(REVIEW):
-                    removed.add(decorator.lineno - 1)
-        call = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(call, ast.Call) and _governs_server(call.func, words):
-            removed |= set(range(call.lineno, (call.end_lineno or 0) + 1))
-    remaining = [line for number, line in enumerate(lines, 1) if number not in removed]
-    text = "".join(remaining)
+    text = ""
+    removed = _list_policy_lines(module, words, lines)
+    for number, line in enumerate(lines, 1):
+        if number not in removed:
+            text += line
     for word in words:
         if re.search(rf"\b{word}\.", text):
             return text  # its author uses it too, and keeps the import
     return _remove_import(module, text, package)
 
 
-def _names_policy(function: ast.expr, words: set[str]) -> bool:
-    above, _, name = ast.unparse(function).rpartition(".")
-    return above in words and name in load_tables()["behaviors"]
+def _list_policy_lines(module: Module, words: set[str], lines: list[str]) -> set[int]:
+    """The numbers of the lines with a decorator, a review note or a govern call."""
+    numbers: set[int] = set()
+    for node in module.nodes:
+        if isinstance(node, ast.Expr) and _calls_policy(node.value, words, ("govern",)):
+            numbers |= _list_line_numbers(node.value)
+        if not isinstance(node, FUNCTIONS):
+            continue
+        for decorator in node.decorator_list:
+            if _calls_policy(decorator, words, load_tables()["behaviors"]):
+                numbers |= _list_line_numbers(decorator)
+                above = decorator.lineno - 1
+                if lines[above - 1].lstrip().startswith(REVIEW):
+                    numbers.add(above)
+    return numbers
 
 
-def _governs_server(function: ast.expr, words: set[str]) -> bool:
-    above, _, name = ast.unparse(function).rpartition(".")
-    return above in words and name == "govern"
+def _list_line_numbers(node: ast.expr) -> set[int]:
+    end = node.end_lineno or 0
+    return set(range(node.lineno, end + 1))
+
+
+def _calls_policy(node: ast.expr, words: set[str], names: Collection[str]) -> bool:
+    """Whether an expression calls one of some functions of the policy."""
+    if not isinstance(node, ast.Call):
+        return False
+    above, _, name = ast.unparse(node.func).rpartition(".")
+    return above in words and name in names
 
 
 def _remove_import(module: Module, text: str, package: str) -> str:
@@ -127,25 +150,32 @@ def _remove_import(module: Module, text: str, package: str) -> str:
     for number, line in enumerate(lines):
         plain = line.rstrip("\r\n")
         if plain == import_line or plain.startswith(f"{import_line} as "):
-            plainest = "".join(lines[:number] + lines[number + 1 :])
-            for before in range(BLANKS):
-                for after in range(BLANKS):
-                    start, end = number - before, number + 1 + after
-                    around = [*lines[start:number], *lines[number + 1 : end]]
-                    if start < 0 or any(item.strip() for item in around):
-                        continue
-                    candidate = "".join(lines[:start] + lines[end:])
-                    if _insert_import(module, candidate, plain) == text:
-                        return candidate
-            return plainest
-        if above and plain.startswith(f"from {above} import ") and name in plain:
-            head, _, listed = plain.partition(" import ")
-            names = [item for item in listed.split(", ") if item != name]
-            if len(names) < len(listed.split(", ")):
-                ending = line[len(plain) :]
-                joined = f"{head} import {', '.join(names)}{ending}"
-                return "".join([*lines[:number], joined, *lines[number + 1 :]])
+            return _remove_import_line(module, lines, number)
+        head, _, joined_names = plain.partition(" import ")
+        names = joined_names.split(", ")
+        if above and head == f"from {above}" and name in names:
+            names.remove(name)
+            ending = line[len(plain) :]
+            lines[number] = f"{head} import {', '.join(names)}{ending}"
+            return "".join(lines)
     return text
+
+
+def _remove_import_line(module: Module, lines: list[str], number: int) -> str:
+    """A text without a line, and without the blank lines that came with it."""
+    text = "".join(lines)
+    line = lines[number].rstrip("\r\n")
+    for before in range(min(BLANKS, number + 1)):
+        for after in range(BLANKS):
+            start = number - before
+            end = number + 1 + after
+            neighbors = lines[start:number] + lines[number + 1 : end]
+            if "".join(neighbors).strip():
+                continue
+            candidate = "".join(lines[:start] + lines[end:])
+            if _insert_import(module, candidate, line) == text:
+                return candidate
+    return "".join(lines[:number] + lines[number + 1 :])
 
 
 def _insert_import(module: Module, text: str, line: str) -> str:
@@ -161,57 +191,57 @@ def _insert_import(module: Module, text: str, line: str) -> str:
 
 def _encode_edit(module: Module, text: str) -> bytes:
     edited = Edited(module)
-    edited.edits.append((0, len(module.text), text))
+    edited.edits.append(Edit(0, len(module.text), text))
     return edited.encoded()
 
 
 def _plan_settings(root: Path, removal: Removal) -> None:
-    """Restore pyproject.toml where it is as the adoption left it; else a person takes our lines out."""
+    """Restore pyproject.toml where it is as the adoption left it; else the user removes our lines."""
     path = root / "pyproject.toml"
     if not path.is_file():
         return
+    revisions = ("log", "--diff-filter=A", "--format=%H", "--")
     try:
-        added = git(
-            root, "log", "--diff-filter=A", "--format=%H", "--", str(ANSWERS)
-        ).split()
-        if not added:
+        commits = git(root, *revisions, str(ANSWERS)).split()
+        if not commits:
             return
-        name = f"./{path.name}"
-        before = git(root, "cat-file", "blob", f"{added[-1]}^:{name}")
-        after = git(root, "cat-file", "blob", f"{added[-1]}:{name}")
+        blob = f"{commits[-1]}:./{path.name}"
+        parent_blob = f"{commits[-1]}^:./{path.name}"
+        before = git(root, "cat-file", "blob", parent_blob)
+        after = git(root, "cat-file", "blob", blob)
     except UnableError:
-        removal.by_hand.append(
-            "pyproject.toml: take out the dependencies that adopt added"
-        )
+        reason = "take out the dependencies that adopt added"
+        removal.by_hand.append(f"{path.name}: {reason}")
         return
-    held = path.read_bytes().decode("utf-8", "surrogateescape")
-    if ENGINE in held:  # an update has moved its pin
-        held, after = pin_engine(held, ""), pin_engine(after, "")
+    present = path.read_bytes().decode("utf-8", "surrogateescape")
+    if ENGINE in present:  # an update has moved its pin
+        present = pin_engine(present, "")
+        after = pin_engine(after, "")
     if before == after:
         return
-    merged = _merge(held, after, before)
+    merged = _merge(present, after, before)
     if merged is None:
-        removal.by_hand.append(
-            "pyproject.toml: it was edited since; take out what adopt added"
-        )
+        reason = "it was edited since; take out what adopt added"
+        removal.by_hand.append(f"{path.name}: {reason}")
     else:
         removal.written[path] = merged.encode("utf-8", "surrogateescape")
 
 
-def _merge(held: str, after: str, before: str) -> str | None:
-    """Take the adoption's change out of a text, and keep what its author changed since.
+def _merge(present: str, after: str, before: str) -> str | None:
+    """Remove the adoption's change from a text, and keep what its author changed since.
 
     Args:
-        held: The present text.
+        present: The present text.
         after: The text that the adoption wrote.
         before: The text from before it.
 
     Returns:
         The text, or None where both changed the same lines.
     """
+    texts = {"present": present, "after": after, "before": before}
     with tempfile.TemporaryDirectory() as folder:
-        names = []
-        for name, text in (("held", held), ("after", after), ("before", before)):
+        names: list[str] = []
+        for name, text in texts.items():
             path = Path(folder, name)
             path.write_bytes(text.encode("utf-8", "surrogateescape"))
             names.append(str(path))

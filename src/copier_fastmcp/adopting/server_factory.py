@@ -1,6 +1,7 @@
 """How the tools of a server come to it where the file that makes it does not register them."""
 
 import ast
+from textwrap import indent
 
 from ..sources.modules import Function, Module
 from ..sources.registrations import SourceTool
@@ -16,36 +17,42 @@ def server() -> object:
 
 
 def write_server_factory(survey: Survey, servers: list[Server]) -> str:
-    """A function for tests/tools/backend.py that registers all tools; empty: it needs none, or only a person can tell."""
-    module, _, held = (
-        servers[0].entry_point.partition(":") if len(servers) == 1 else ("", "", "")
-    )
+    """A function for tests/tools/backend.py that registers all tools.
+
+    Returns:
+        Its source; empty where none is needed, or only its author can write it.
+    """
+    if len(servers) != 1:
+        return ""
+    module, _, held = servers[0].entry_point.partition(":")
     if not held or held != servers[0].held or "." in held:
         return ""
-    near = _list_reachable_modules(survey, servers[0].module)
+    reachable = _list_reachable_modules(survey, servers[0].module)
     imports: set[str] = set()
     calls: list[str] = []
     names = {module: {held}}
     for proposal in survey.proposals:
         tool = proposal.tool
-        around = _find_enclosing_function(tool)
-        if around is None:
-            imports |= {tool.module.name} - near
+        function = _find_enclosing_function(tool)
+        if function is None:
+            imports.add(tool.module.name)
             continue
-        if (
-            registration := _format_registration(survey, tool.module, around, held)
-        ) is None:
+        registration = _format_registration(survey, tool.module, function, held)
+        if registration is None:
             return ""
         if registration and registration not in calls:
             calls.append(registration)
-            names.setdefault(tool.module.name, set()).add(around.name)
+            names.setdefault(tool.module.name, set()).add(function.name)
+    imports -= reachable
     if not imports and not calls:
         return ""
-    lines = [f"import {name}  # registers its tools" for name in sorted(imports)]
+    lines: list[str] = []
+    for name in sorted(imports):
+        lines.append(f"import {name}  # registers its tools")
     for name, members in names.items():
         lines.append(f"from {name} import {', '.join(sorted(members))}")
-    spread = [*lines, "", *calls, f"return {held}"]
-    return SERVER.format(lines="\n".join(f"    {line}".rstrip() for line in spread))
+    lines += ["", *calls, f"return {held}"]
+    return SERVER.format(lines=indent("\n".join(lines), "    "))
 
 
 def _find_enclosing_function(tool: SourceTool) -> Function | None:
@@ -60,24 +67,35 @@ def _find_enclosing_function(tool: SourceTool) -> Function | None:
 def _format_registration(
     survey: Survey, module: Module, function: Function, held: str
 ) -> str | None:
-    """The call that registers; empty where a file does so when it is imported, None where only a person can tell."""
+    """The call of a function that registers tools.
+
+    Returns:
+        The call; empty where a file calls it when it is imported, None where only its author can write it.
+    """
+    if _is_called_on_import(survey, function):
+        return ""
     arguments = function.args
     needed = len(arguments.args) - len(arguments.defaults)
     needed += arguments.kw_defaults.count(None)
-    for calling_module in survey.project.modules.values():
-        for node in calling_module.nodes:
-            place = (
-                survey.project.resolve(calling_module, node.func)
-                if isinstance(node, ast.Call)
-                else None
-            )
-            is_called = place is not None and place.node is function
-            if is_called and not calling_module.list_enclosing_functions(node):
-                return ""
-    top = module.top.get(function.name) is function
-    if not top or needed > 1 or isinstance(function, ast.AsyncFunctionDef):
+    is_top_level = module.top.get(function.name) is function
+    is_async = isinstance(function, ast.AsyncFunctionDef)
+    if not is_top_level or needed > 1 or is_async:
         return None
     return f"{function.name}({held if needed else ''})"
+
+
+def _is_called_on_import(survey: Survey, function: Function) -> bool:
+    """Whether a file calls a function when it is imported."""
+    for module in survey.project.modules.values():
+        for node in module.nodes:
+            if not isinstance(node, ast.Call):
+                continue
+            target = survey.project.resolve(module, node.func)
+            if target is None or target.node is not function:
+                continue
+            if not module.list_enclosing_functions(node):
+                return True
+    return False
 
 
 def _list_reachable_modules(survey: Survey, module: Module) -> set[str]:

@@ -13,7 +13,7 @@ from ..sources.modules import Project
 from ..sources.registrations import SourceTool, list_frameworks
 from ..terminal.text_tables import print_table
 from ..tools_answer import list_meanings
-from .hints import behavior_hints, relaxed_hints
+from .hints import derive_hints, find_relaxed_hints
 from .proposals import Proposal, propose_behaviors
 
 UNREAD = (
@@ -37,6 +37,18 @@ class Survey:
         """The file of a tool's function, relative to the folder of the server."""
         path = (tool.home or tool.module).path
         return path.relative_to(self.project.root).as_posix()
+
+    def list_tools(self) -> list[SourceTool]:
+        """All tools that the source shows, adoptable or not."""
+        return [proposal.tool for proposal in self.proposals] + self.left
+
+    def locate_line(self, tool: SourceTool) -> str:
+        """The file and the line of a tool's function."""
+        return f"{self.locate_tool(tool)}:{tool.line}"
+
+    def list_questions(self) -> list[Proposal]:
+        """The proposals that the user has to decide."""
+        return [proposal for proposal in self.proposals if proposal.asked]
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each tool, in the order of the files."""
@@ -70,24 +82,32 @@ class Survey:
         """Print the table for people."""
         cells: list[list[str]] = []
         for proposal in self.proposals:
-            place = f"{self.locate_tool(proposal.tool)}:{proposal.tool.line}"
-            behavior = proposal.behavior + ("?" if proposal.asked else "")
-            reason = proposal.asked or "; ".join(proposal.evidence[:3])
+            place = self.locate_line(proposal.tool)
+            behavior = proposal.behavior
+            reason = "; ".join(proposal.evidence[:3])
+            if proposal.asked:
+                behavior = f"{behavior}?"
+                reason = proposal.asked
             cells.append([proposal.tool.name, behavior, place, reason])
         for tool in self.left:
-            place = f"{self.locate_tool(tool)}:{tool.line}"
-            cells.append([tool.name, "-", place, f"not adoptable: {tool.reason}"])
+            reason = f"not adoptable: {tool.reason}"
+            cells.append([tool.name, "-", self.locate_line(tool), reason])
         for name in self.unread:
             cells.append([name, "-", "-", f"not adoptable: {UNREAD}"])
         print_table(["Tool", "Behavior", "Where", "Evidence"], cells)
-        questions = sum(bool(proposal.asked) for proposal in self.proposals)
-        counts = f"{format_count(len(self.proposals), 'tool')}, {format_count(questions, 'question')}"
+        tool_count = format_count(len(self.proposals), "tool")
+        question_count = format_count(len(self.list_questions()), "question")
+        counts = [tool_count, question_count]
         reasons = self.list_reasons()
-        print(f"{counts}, {len(reasons)} not adoptable" if reasons else counts)
+        if reasons:
+            counts.append(f"{len(reasons)} not adoptable")
+        print(", ".join(counts))
 
     def list_reasons(self) -> list[tuple[str, str]]:
         """List the tools that cannot be adopted, each with its reason."""
-        reasons = [(tool.name, tool.reason) for tool in self.left]
+        reasons: list[tuple[str, str]] = []
+        for tool in self.left:
+            reasons.append((tool.name, tool.reason))
         for name in self.unread:
             reasons.append((name, UNREAD))
         return reasons
@@ -136,7 +156,7 @@ def answer_questions(survey: Survey, *, unattended: bool) -> list[Proposal]:
     Raises:
         KeyboardInterrupt: The user left.
     """
-    questions = [proposal for proposal in survey.proposals if proposal.asked]
+    questions = survey.list_questions()
     if unattended or not questions:
         return survey.proposals
     from ..terminal.prompts import run_steps
@@ -146,11 +166,15 @@ def answer_questions(survey: Survey, *, unattended: bool) -> list[Proposal]:
     def ask(question: Proposal) -> None:
         decisions[id(question)] = _ask_behavior(survey, question)
 
+    steps = [partial(ask, question) for question in questions]
     try:
-        run_steps([partial(ask, question) for question in questions])
+        run_steps(steps)
     except BackError as error:
         raise KeyboardInterrupt from error
-    return [_apply_decision(proposal, decisions) for proposal in survey.proposals]
+    decided: list[Proposal] = []
+    for proposal in survey.proposals:
+        decided.append(_apply_decision(proposal, decisions))
+    return decided
 
 
 def _apply_decision(proposal: Proposal, decisions: Mapping[int, str]) -> Proposal:
@@ -169,35 +193,31 @@ def _ask_behavior(survey: Survey, proposal: Proposal) -> str:
 
     meanings = {row[0]: row for row in list_meanings()}
     order = dict.fromkeys((*proposal.choices, *meanings))
-    place = f"{survey.locate_tool(proposal.tool)}:{proposal.tool.line}"
+    options = [meanings[behavior] for behavior in order]
     name = proposal.tool.name
+    place = survey.locate_line(proposal.tool)
     prompts.print_line(f"{name} ({place}): {proposal.asked}", "")
-    return str(
-        prompts.ask_choice(
-            f"What does {name} do?", [meanings[behavior] for behavior in order]
-        )
-    )
+    return str(prompts.ask_choice(f"What does {name} do?", options))
 
 
 def print_remaining_work(
     survey: Survey, chosen: list[Proposal], by_hand: Iterable[tuple[str, str]]
 ) -> None:
     """Print what is left to the user: on stderr, a line for each tool."""
-    for proposal in chosen:
-        if proposal.asked:
-            place = f"{survey.locate_tool(proposal.tool)}:{proposal.tool.line}"
-            line = f"review {proposal.tool.name} ({place}), taken for {proposal.behavior}: {proposal.asked}"
-            print(line, file=sys.stderr)
     kept_tools: list[str] = []
     for proposal in chosen:
+        name = proposal.tool.name
         kept_hints = _list_kept_hints(proposal)
-        if kept_hints and not proposal.asked:
-            kept_tools.append(f"{proposal.tool.name} ({', '.join(kept_hints)})")
+        if proposal.asked:
+            place = survey.locate_line(proposal.tool)
+            assumed = f"taken for {proposal.behavior}"
+            line = f"review {name} ({place}), {assumed}: {proposal.asked}"
+            print(line, file=sys.stderr)
+        elif kept_hints:
+            kept_tools.append(f"{name} ({', '.join(kept_hints)})")
     if kept_tools:
-        print(
-            f"kept as their authors wrote them: {'; '.join(kept_tools)}",
-            file=sys.stderr,
-        )
+        line = f"kept as their authors wrote them: {'; '.join(kept_tools)}"
+        print(line, file=sys.stderr)
     for name, reason in by_hand:
         print(f"by hand {name}: {reason}", file=sys.stderr)
 
@@ -205,6 +225,6 @@ def print_remaining_work(
 def _list_kept_hints(proposal: Proposal) -> list[str]:
     """The hints that the behavior alone would relax, and that stay as their author wrote them."""
     name, behavior = proposal.tool.name, proposal.behavior
-    proposed = behavior_hints(name, behavior, proposal.exceptions)
-    relaxed = relaxed_hints(proposal.kept_hints, proposed)
+    proposed = derive_hints(name, behavior, proposal.exceptions)
+    relaxed = find_relaxed_hints(proposal.kept_hints, proposed)
     return [f"{hint}={value}" for hint, value in relaxed.items()]

@@ -75,13 +75,13 @@ def load_file(path: Path) -> Definitions:
         UnableError: The file cannot be read, or holds neither.
     """
     try:
-        if _is_lock(path):
-            pins = lock.load_lock(path)
-            tools: Tools = []
-            for name, pin in pins["tools"].items():
-                tools.append(build_definition(name, pin))
-            return Definitions(tools, pins)
-        return Definitions(read_tool_list(path))
+        if not _is_lock(path):
+            return Definitions(read_tool_list(path))
+        pins = lock.load_lock(path)
+        tools: Tools = []
+        for name, pin in pins["tools"].items():
+            tools.append(build_definition(name, pin))
+        return Definitions(tools, pins)
     except OSError as error:
         raise UnableError(f"could not check {path}: {error.strerror}") from error
     except ValueError as error:
@@ -112,18 +112,18 @@ def compare(old: Definitions, new: Definitions) -> list[Change]:
 
     Two locks are compared in full. A lock and a list are compared by what the wire shows.
     """
-    if old.pins is not None and new.pins is not None:
-        lines = lock.format_differences(old.pins, new.pins)
-    else:
-        lines = lock.format_differences(
-            pin_definitions(old.tools), pin_definitions(new.tools)
-        )
-    changes = [parse_change(line) for line in lines]
-    return sorted(changes, key=_rank_label)
+    old_pins, new_pins = old.pins, new.pins
+    if old_pins is None or new_pins is None:
+        old_pins = pin_definitions(old.tools)
+        new_pins = pin_definitions(new.tools)
+    lines = lock.format_differences(old_pins, new_pins)
+    return sorted(map(parse_change, lines), key=_rank_label)
 
 
 def _rank_label(change: Change) -> int:
-    return LABELS.index(change.label) if change.label in LABELS else len(LABELS)
+    if change.label in LABELS:
+        return LABELS.index(change.label)
+    return len(LABELS)
 
 
 def parse_change(line: str) -> Change:
@@ -138,11 +138,12 @@ def parse_change(line: str) -> Change:
 
 def print_changes(changes: Sequence[Change], old: int, new: int) -> None:
     """Print changes for people, and how many there are of each label."""
+    counts: Counter[str] = Counter()
     for change in changes:
+        counts[change.label] += 1
         label = f"{change.label}: " if change.label else ""
         print(one_line(f"{change.tool}: {label}{change.change}"))
     total = format_count(len(changes), "change") if changes else "no changes"
-    counts = Counter(change.label for change in changes)
     labels: list[str] = []
     for label in LABELS:
         if counts[label]:
@@ -159,7 +160,7 @@ def print_comparison(old: Definitions, new: Definitions, *, json_output: bool) -
     """
     changes = compare(old, new)
     if json_output:
-        rows = [asdict(change) for change in changes]
+        rows = list(map(asdict, changes))
         print(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
         print_changes(changes, len(old.tools), len(new.tools))

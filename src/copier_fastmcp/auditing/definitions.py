@@ -27,17 +27,20 @@ from .siblings import (
 )
 from .side_effects import find_write_parameter, find_write_statement
 from .verbs import (
-    WRITES,
     Verb,
     find_common_prefixes,
+    join_name,
+    join_words,
+    list_kinds,
+    list_words,
     parse_name,
     parse_sentence,
+    select_writes,
     split_name,
     split_sentences,
 )
-from .vocabulary import phrase_pattern, word_list
+from .vocabulary import is_turned, phrase_pattern, word_list
 
-LOOK_BEHIND = 60
 VerbsBySource = dict[str, list[Verb]]
 
 
@@ -67,9 +70,10 @@ PHRASE_GROUPS = (
 
 def parse_tools(tools: Sequence[Tool]) -> list[ToolTexts]:
     """The tools of a server with the verbs of their texts."""
-    prefixes = find_common_prefixes([tool.name for tool in tools])
-    names = {"_".join(split_name(tool.name)) for tool in tools}
-    parsed = []
+    tool_names = [tool.name for tool in tools]
+    prefixes = find_common_prefixes(tool_names)
+    names = set(map(join_name, tool_names))
+    parsed: list[ToolTexts] = []
     for tool in tools:
         sentences = split_sentences(str(tool.wire.get("description") or ""))
         title = str(tool.annotations.get("title") or tool.wire.get("title") or "")
@@ -91,29 +95,29 @@ def _parse_description(sentences: Sequence[str]) -> list[Verb]:
     verbs = parse_sentence("".join(sentences[:1]))
     if verbs:
         return verbs
-    result_verbs = parse_sentence("".join(sentences[1:2]))
-    return [replace(verb, sure=False) for verb in result_verbs]
+    unsure_verbs: list[Verb] = []
+    for verb in parse_sentence("".join(sentences[1:2])):
+        unsure_verbs.append(replace(verb, sure=False))
+    return unsure_verbs
 
 
 def collect_evidence(texts: ToolTexts) -> list[Evidence]:
     """Everything that the definition of a tool and its siblings show about its hints."""
     verbs = _interpret_verbs(texts)
-    collected = []
-    language = _find_query_language(texts, verbs)
-    if language:
-        text = f"it runs {language}, which only reads"
-        collected.append(Evidence("language", READ_ONLY, True, STRONG, text))
+    collected = _collect_language_evidence(texts, verbs)
+    if collected:
         for source in verbs:
             verbs[source] = [verb for verb in verbs[source] if verb.kind != "run"]
+    adds_only = list_kinds(verbs["name"]) == {"add"}
     for source in verbs:
-        collected += _collect_verb_evidence(texts.tool, source, verbs[source])
-    if _list_kinds(verbs["name"]) == {"add"}:  # other changes are made each time, too
-        contrary = (IDEMPOTENT, True)
-        collected = [item for item in collected if (item.hint, item.value) != contrary]
+        for evidence in _collect_verb_evidence(texts.tool, source, verbs[source]):
+            is_idempotent_hint = evidence.hint == IDEMPOTENT and evidence.value
+            # Other changes are made each time, too.
+            if not (adds_only and is_idempotent_hint):
+                collected.append(evidence)
     if not texts.name_verbs and _is_read_by_description(verbs["description"]):
-        collected.append(
-            Evidence("name", READ_ONLY, True, WEAK, "its name has no verb")
-        )
+        text = "its name has no verb"
+        collected.append(Evidence("name", READ_ONLY, True, WEAK, text))
     collected += _collect_phrase_evidence(texts)
     collected += _collect_computation_evidence(texts)
     collected += collect_schema_evidence(texts)
@@ -132,25 +136,27 @@ def _interpret_verbs(texts: ToolTexts) -> VerbsBySource:
         verbs["title"] = list(texts.title_verbs)
     if len(split_name(texts.tool.name)) == 1:
         verbs["name"] = _drop_nouns(texts)
-    words = _list_words(verbs["name"])
-    kinds = _list_kinds(verbs["description"])
+    words = list_words(verbs["name"])
+    kinds = list_kinds(verbs["description"])
     if kinds == {"add"} and words and words <= word_list("generic_changes"):
-        verbs["name"] = [
-            replace(verb, kind="add") for verb in verbs["name"]
-        ]  # `update_log`
+        # `update_log`
+        verbs["name"] = [replace(verb, kind="add") for verb in verbs["name"]]
     if has_content(texts.tool):  # each call attaches a file once more, but not a policy
         for source in verbs:
-            verbs[source] = [_attach_content(verb) for verb in verbs[source]]
+            verbs[source] = list(map(_attach_content, verbs[source]))
     return verbs
 
 
 def _drop_nouns(texts: ToolTexts) -> list[Verb]:
     """The verbs of a name of one word, which may be a noun, as `type`."""
-    read_flags = {kind == "read" for kind in _list_kinds(texts.description_verbs)}
-    verbs = []
+    described_kinds = list_kinds(texts.description_verbs)
+    describes_read = "read" in described_kinds
+    describes_write = bool(described_kinds - {"read"})
+    verbs: list[Verb] = []
     for verb in texts.name_verbs:
         may_be_noun = not verb.sure and verb.word in word_list("nouns")
-        if not read_flags or not may_be_noun or (verb.kind == "read") in read_flags:
+        is_described = describes_read if verb.kind == "read" else describes_write
+        if not described_kinds or not may_be_noun or is_described:
             verbs.append(verb)
     return verbs
 
@@ -161,16 +167,20 @@ def _attach_content(verb: Verb) -> Verb:
     return verb
 
 
-def _find_query_language(
+def _collect_language_evidence(
     texts: ToolTexts, verbs: Mapping[str, Sequence[Verb]]
-) -> str | None:
-    """A language that only reads, where a tool does nothing but run it."""
+) -> list[Evidence]:
+    """The evidence of a language that only reads, where a tool does nothing but run it."""
     kinds: set[str] = set()
     for source_verbs in verbs.values():
-        kinds |= _list_kinds(source_verbs)
+        kinds |= list_kinds(source_verbs)
     if not kinds <= {"run", "read"}:
-        return None
-    return _find_phrase("languages", " ".join(texts.sentences))
+        return []
+    language = _find_phrase("languages", " ".join(texts.sentences))
+    if not language:
+        return []
+    text = f"it runs {language}, which only reads"
+    return [Evidence("language", READ_ONLY, True, STRONG, text)]
 
 
 def _is_read_by_description(verbs: Sequence[Verb]) -> bool:
@@ -182,44 +192,39 @@ def _is_read_by_description(verbs: Sequence[Verb]) -> bool:
     return kinds == {"read"}
 
 
-def _list_words(verbs: Sequence[Verb]) -> set[str]:
-    return {verb.word for verb in verbs}
-
-
-def _list_kinds(verbs: Sequence[Verb]) -> set[str]:
-    return {verb.kind for verb in verbs}
-
-
 def _collect_verb_evidence(
     tool: Tool, source: str, verbs: Sequence[Verb]
 ) -> Iterator[Evidence]:
     """The evidence of the verbs of a name, a title or a description."""
     if not verbs:
         return
-    write_verbs = [verb for verb in verbs if verb.kind in WRITES]
+    write_verbs = select_writes(verbs)
     deciding = write_verbs or verbs
-    words = _list_words(deciding)
-    has_opposites = any(find_opposites(word, words) for word in words)
-    is_sure = has_opposites or any(verb.sure for verb in deciding)
-    weight = STRONG if is_sure else WEAK
-    text = f"its {source} says {'/'.join(verb.word for verb in deciding)!r}"
-    values: dict[str, bool | None] = {READ_ONLY: not write_verbs}
-    if write_verbs:
-        values[DESTRUCTIVE] = is_destructive(write_verbs)
-        values[IDEMPOTENT] = is_idempotent(tool, write_verbs)
-    for hint, value in values.items():
-        if value is not None:
-            forbids = (
-                hint == READ_ONLY and bool(write_verbs) and source == "description"
-            )
-            yield Evidence(source, hint, value, weight, text, forbids)
+    weight = STRONG if _are_sure(deciding) else WEAK
+    text = f"its {source} says {join_words(deciding)!r}"
+    if not write_verbs:
+        yield Evidence(source, READ_ONLY, True, weight, text)
+        return
+    forbids = source == "description"
+    yield Evidence(source, READ_ONLY, False, weight, text, forbids)
+    destructive = is_destructive(write_verbs)
+    if destructive is not None:
+        yield Evidence(source, DESTRUCTIVE, destructive, weight, text)
+    idempotent = is_idempotent(tool, write_verbs)
+    if idempotent is not None:
+        yield Evidence(source, IDEMPOTENT, idempotent, weight, text)
+
+
+def _are_sure(verbs: Sequence[Verb]) -> bool:
+    """Whether verbs show their kind alone: one is sure, or one undoes another."""
+    words = list_words(verbs)
+    return any(verb.sure or find_opposites(verb.word, words) for verb in verbs)
 
 
 def _find_phrase(name: str, text: str) -> str | None:
     """A phrase in a text that is not negated there."""
     for match in re.finditer(phrase_pattern(name), text, re.IGNORECASE):
-        before = text[max(0, match.start() - LOOK_BEHIND) : match.start()]
-        if not re.search(phrase_pattern("turns"), before, re.IGNORECASE):
+        if not is_turned(text, match.start()):
             return " ".join(match[0].split())
     return None
 
@@ -230,11 +235,12 @@ def _collect_phrase_evidence(texts: ToolTexts) -> Iterator[Evidence]:
     for group in PHRASE_GROUPS:
         for phrase in group:
             quoted = _find_phrase(phrase.name, description)
-            if quoted:
-                text = f"its description says {quoted!r}"
-                for hint, value, weight in phrase.hints:
-                    yield Evidence("phrases", hint, value, weight, text)
-                break
+            if quoted is None:
+                continue
+            text = f"its description says {quoted!r}"
+            for hint, value, weight in phrase.hints:
+                yield Evidence("phrases", hint, value, weight, text)
+            break
     quoted = _find_phrase("overwrites", "".join(texts.sentences[:1]))
     if quoted:
         text = f"its first sentence says {quoted!r}"
@@ -246,7 +252,7 @@ def _collect_computation_evidence(texts: ToolTexts) -> Iterator[Evidence]:
     if not texts.name_verbs or not texts.description_verbs:
         return
     verbs = (*texts.name_verbs, *texts.description_verbs)
-    if _list_words(verbs) <= word_list("computing"):
+    if list_words(verbs) <= word_list("computing"):
         text = f"it only {verbs[0].word}s what it is given"
         yield Evidence("phrases", OPEN_WORLD, False, STRONG, text)
 

@@ -35,10 +35,8 @@ def find_violations(tool: Tool) -> Iterator[Violation]:
         yield "text-commands", f"its description tells the model: {quoted!r}"
     free_path = _find_free_path(tool)
     if free_path and not NAMED_API.search(description):
-        yield (
-            "free-path-named",
-            f"it takes any {free_path!r}, and its description names no API",
-        )
+        text = f"it takes any {free_path!r}, and its description names no API"
+        yield "free-path-named", text
 
 
 def _find_missing_hints(tool: Tool) -> Iterator[Violation]:
@@ -56,22 +54,23 @@ def _find_missing_hints(tool: Tool) -> Iterator[Violation]:
 def find_free_input(tool: Tool) -> str | None:
     """What is wrong with an input that is nothing but free objects; None where it is described."""
     if tool.parameters:
+        is_free = all(map(is_free_schema, tool.parameters.values()))
         names = ", ".join(tool.parameters)
-        is_free = all(is_free_schema(schema) for schema in tool.parameters.values())
         return f"it takes any object as {names}" if is_free else None
     schema = tool.wire.get("inputSchema")
-    is_open = isinstance(schema, Mapping) and schema.get("additionalProperties") in (
-        True,
-        {},
-    )
+    if not isinstance(schema, Mapping):
+        return None
+    is_open = schema.get("additionalProperties") in (True, {})
     return "it takes any object as its whole input" if is_open else None
 
 
 def _find_free_path(tool: Tool) -> str | None:
     """The parameter that takes any path, of a tool that sends any request."""
-    if not any(name.lower() in METHOD_PARAMETERS for name in tool.parameters):
+    names = {name.lower() for name in tool.parameters}
+    if names.isdisjoint(METHOD_PARAMETERS):
         return None
+    path_names = word_list("takes_paths")
     for name, schema in tool.parameters.items():
-        if name.lower() in word_list("takes_paths") and not schema.get("enum"):
+        if name.lower() in path_names and not schema.get("enum"):
             return name
     return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from copier_fastmcp_engine.testing.lock import HINTS
 from copier_fastmcp_engine.testing.rules import Tool
 
-from .verbs import Verb
+from .verbs import Verb, list_kinds
 
 READ_ONLY, DESTRUCTIVE, IDEMPOTENT, OPEN_WORLD = HINTS
 # Weights: alone evidence of 2 decides, of 1 needs a second source, and certain evidence outweighs all.
@@ -49,7 +49,7 @@ class ToolTexts:
 
 def is_destructive(verbs: Sequence[Verb]) -> bool | None:
     """Whether verbs lose existing data; None where nothing writes, or the verbs do not show it."""
-    kinds = {verb.kind for verb in verbs} - {"read"}
+    kinds = list_kinds(verbs) - {"read"}
     if kinds & {"change", "remove", "run"}:
         return True
     if kinds and kinds <= {"add", "ensure"}:

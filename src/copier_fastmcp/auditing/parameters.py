@@ -1,7 +1,7 @@
 """Evidence in the parameters and in the result of a tool."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -20,7 +20,17 @@ from .evidence import (
     is_destructive,
 )
 from .side_effects import list_choices
-from .verbs import WRITES, Verb, find_verb, parse_name, split_name
+from .verbs import (
+    Verb,
+    find_verb,
+    join_name,
+    join_words,
+    list_kinds,
+    list_words,
+    parse_name,
+    select_writes,
+    split_name,
+)
 from .vocabulary import word_list
 
 VERSIONS = {"etag", "if_match", "revision", "version_token", "expected_version"}
@@ -60,7 +70,7 @@ class Choice:
 def list_known(tool: Tool, kind: str) -> list[str]:
     """The parameters of a tool whose whole name is in a list of the vocabulary."""
     names = word_list(f"takes_{kind}")
-    return _list_parameters(tool, lambda name: "_".join(split_name(name)) in names)
+    return _list_parameters(tool, lambda name: join_name(name) in names)
 
 
 def _list_parameters(tool: Tool, is_listed: Callable[[str], bool]) -> list[str]:
@@ -68,26 +78,30 @@ def _list_parameters(tool: Tool, is_listed: Callable[[str], bool]) -> list[str]:
     return sorted(filter(is_listed, tool.parameters))
 
 
+def _list_ending(tool: Tool, words: Set[str]) -> list[str]:
+    """The parameters whose last word is one of some words, sorted."""
+    return _list_parameters(tool, lambda name: _get_last_word(name) in words)
+
+
+def _get_last_word(name: str) -> str:
+    return "".join(split_name(name)[-1:])
+
+
 def has_identity(tool: Tool) -> bool:
     """Whether a tool acts on what an identity names, which stays when it is moved."""
     if list_positions(tool):
         return False
-    return any(_last_word(name) in word_list("identities") for name in tool.parameters)
-
-
-def _last_word(name: str) -> str:
-    return "".join(split_name(name)[-1:])
+    return bool(_list_ending(tool, word_list("identities")))
 
 
 def list_positions(tool: Tool) -> list[str]:
     """The parameters that name a position, where something else may be the next time."""
-    places = word_list("places")
-    return _list_parameters(tool, lambda name: _last_word(name) in places)
+    return _list_ending(tool, word_list("places"))
 
 
 def has_content(tool: Tool) -> bool:
     """Whether a tool takes what it attaches, and not just the names of two things."""
-    return any(_last_word(name) in word_list("contents") for name in tool.parameters)
+    return bool(_list_ending(tool, word_list("contents")))
 
 
 def collect_schema_evidence(texts: ToolTexts) -> Iterator[Evidence]:
@@ -97,16 +111,15 @@ def collect_schema_evidence(texts: ToolTexts) -> Iterator[Evidence]:
     forcing = list_known(tool, "forces")
     loosening = list_known(tool, "loosens")
     if forcing:
-        yield Evidence(
-            "parameters", DESTRUCTIVE, True, CERTAIN, f"it takes {forcing[0]!r}"
-        )
+        text = f"it takes {forcing[0]!r}"
+        yield Evidence("parameters", DESTRUCTIVE, True, CERTAIN, text)
     elif loosening:
-        yield Evidence(
-            "parameters", DESTRUCTIVE, True, WEAK, f"it takes {loosening[0]!r}"
-        )
+        text = f"it takes {loosening[0]!r}"
+        yield Evidence("parameters", DESTRUCTIVE, True, WEAK, text)
     running = list_known(tool, "runs")
     if running:
-        yield Evidence("parameters", READ_ONLY, False, WEAK, f"it runs {running[0]!r}")
+        text = f"it runs {running[0]!r}"
+        yield Evidence("parameters", READ_ONLY, False, WEAK, text)
     yield from _collect_repetition_evidence(texts)
     yield from _collect_choice_evidence(tool)
     yield from _collect_result_evidence(tool)
@@ -116,24 +129,24 @@ def _collect_read_evidence(tool: Tool) -> Iterator[Evidence]:
     for kind, value in (("pages", True), ("values", False), ("tries", False)):
         names = list_known(tool, kind)
         if names:
-            yield Evidence(
-                "parameters", READ_ONLY, value, WEAK, f"it takes {names[0]!r}"
-            )
+            text = f"it takes {names[0]!r}"
+            yield Evidence("parameters", READ_ONLY, value, WEAK, text)
             break
     targets = _list_parameters(tool, _is_write_target)
     if targets:
         text = f"it can write to {targets[0]!r}"
         yield Evidence("parameters", READ_ONLY, False, STRONG, text)
     for name, schema in tool.parameters.items():
-        verb = find_verb(name.lower()) if schema.get("type") == "boolean" else None
+        if schema.get("type") != "boolean":
+            continue
+        verb = find_verb(name.lower())
         if verb and verb.sure and verb.kind in ("change", "remove"):
-            yield Evidence(
-                "parameters", READ_ONLY, False, STRONG, f"it takes a flag {name!r}"
-            )
+            text = f"it takes a flag {name!r}"
+            yield Evidence("parameters", READ_ONLY, False, STRONG, text)
 
 
 def _is_version(name: str) -> bool:
-    return "_".join(split_name(name)) in VERSIONS
+    return join_name(name) in VERSIONS
 
 
 def _is_write_target(name: str) -> bool:
@@ -146,9 +159,10 @@ def _is_write_target(name: str) -> bool:
 
 def _list_state_switches(tool: Tool) -> list[str]:
     """The switches that name a state: `subscribed`, `archived`."""
-    switches = []
+    switches: list[str] = []
     for name, schema in tool.parameters.items():
-        if schema.get("type") == "boolean" and _last_word(name).endswith("ed"):
+        is_switch = schema.get("type") == "boolean"
+        if is_switch and _get_last_word(name).endswith("ed"):
             switches.append(name)
     return switches
 
@@ -161,7 +175,7 @@ def _collect_repetition_evidence(texts: ToolTexts) -> Iterator[Evidence]:
         text = f"it takes {versions[0]!r}, which a second call does not match"
         yield Evidence("version", IDEMPOTENT, False, CERTAIN, text)
     verbs = (*texts.name_verbs, *texts.description_verbs)
-    removes = any(verb.kind == "remove" for verb in verbs)
+    removes = "remove" in list_kinds(verbs)
     positions = list_positions(tool)
     if removes and positions:
         text = f"{positions[0]!r} may be something else the next time"
@@ -183,14 +197,15 @@ def _collect_repetition_evidence(texts: ToolTexts) -> Iterator[Evidence]:
     if states:
         text = f"{states[0]!r} says what it ends with"
         yield Evidence("parameters", IDEMPOTENT, True, WEAK, text)
-    qualities = word_list("qualities")
-    assigned = _list_parameters(
-        tool, lambda name: not qualities.isdisjoint(split_name(name))
-    )
+    assigned = _list_parameters(tool, _is_quality)
     if assigned:
         text = f"it assigns {assigned[0]!r}"
         yield Evidence("parameters", READ_ONLY, False, WEAK, text)
         yield Evidence("parameters", IDEMPOTENT, True, WEAK, text)
+
+
+def _is_quality(name: str) -> bool:
+    return not word_list("qualities").isdisjoint(split_name(name))
 
 
 def _list_beginning(tool: Tool, word: str) -> list[str]:
@@ -199,7 +214,7 @@ def _list_beginning(tool: Tool, word: str) -> list[str]:
 
 def list_act_choices(tool: Tool) -> list[Choice]:
     """Parameters that choose what a tool does, where more than half of the values are verbs."""
-    choices = []
+    choices: list[Choice] = []
     for name in list_known(tool, "choices"):
         values = list_choices(tool.parameters[name]) or _find_quoted_choices(tool, name)
         verbs: list[Verb] = []
@@ -223,43 +238,47 @@ def _find_quoted_choices(tool: Tool, name: str) -> list[str]:
 def _collect_choice_evidence(tool: Tool) -> Iterator[Evidence]:
     for choice in list_act_choices(tool):
         name = choice.parameter
-        write_verbs = [verb for verb in choice.verbs if verb.kind in WRITES]
+        write_verbs = select_writes(choice.verbs)
         if not write_verbs and choice.is_complete:
-            text = f"its {name!r} is one of {_join_words(choice.verbs)}"
+            text = f"its {name!r} is one of {join_words(choice.verbs)}"
             yield Evidence("choices", READ_ONLY, True, STRONG, text)
-        if len(write_verbs) < 2 and not any(verb.sure for verb in write_verbs):
+        is_sure = any(verb.sure for verb in write_verbs)
+        if len(write_verbs) < 2 and not is_sure:
             continue
         text = f"its {name!r} can be {write_verbs[0].word!r}"
         yield Evidence("choices", READ_ONLY, False, CERTAIN, text)
-        losing = [verb for verb in write_verbs if is_destructive([verb])]
-        if losing:
-            text = f"its {name!r} can be {losing[0].word!r}"
+        losing_verb = _find_losing_verb(write_verbs)
+        if losing_verb:
+            text = f"its {name!r} can be {losing_verb.word!r}"
             yield Evidence("choices", DESTRUCTIVE, True, CERTAIN, text)
         idempotent = is_idempotent(tool, write_verbs)
         if idempotent is not None and (choice.is_complete or not idempotent):
-            text = f"its {name!r} can be {_join_words(write_verbs)}"
+            text = f"its {name!r} can be {join_words(write_verbs)}"
             yield Evidence("choices", IDEMPOTENT, idempotent, STRONG, text)
 
 
-def _join_words(verbs: Sequence[Verb]) -> str:
-    return "/".join(verb.word for verb in verbs)
+def _find_losing_verb(verbs: Sequence[Verb]) -> Verb | None:
+    for verb in verbs:
+        if is_destructive([verb]):
+            return verb
+    return None
 
 
 def is_idempotent(tool: Tool, verbs: Sequence[Verb]) -> bool | None:
     """Whether a second call changes nothing more; None where the verbs do not show it."""
-    write_verbs = [verb for verb in verbs if verb.kind in WRITES]
-    words = {verb.word for verb in write_verbs}
+    write_verbs = select_writes(verbs)
+    words = list_words(write_verbs)
     if words & word_list("repeats_more"):
         return False
-    if len(words) == 2 and words & word_list(
-        "upserted"
-    ):  # create or update: one end state
-        write_verbs = [
-            verb for verb in write_verbs if verb.word not in ("create", "add")
-        ]
-    if write_verbs and all(_settles(tool, verb) for verb in write_verbs):
-        return True
-    return None
+    is_upsert = len(words) == 2 and bool(words & word_list("upserted"))
+    has_settling_verb = False
+    for verb in write_verbs:
+        if is_upsert and verb.word in ("create", "add"):
+            continue  # create or update: one end state
+        if not _settles(tool, verb):
+            return None
+        has_settling_verb = True
+    return True if has_settling_verb else None
 
 
 def _settles(tool: Tool, verb: Verb) -> bool:
@@ -277,13 +296,12 @@ def _settles(tool: Tool, verb: Verb) -> bool:
 def _collect_result_evidence(tool: Tool) -> Iterator[Evidence]:
     schema: Any = tool.wire.get("outputSchema")
     properties = schema.get("properties") if isinstance(schema, dict) else None
-    names = {"_".join(split_name(name)) for name in properties or ()}
+    names = set(map(join_name, properties or ()))
     for kind, value in (("writes", False), ("reads", True)):
         returned = sorted(names & word_list(f"returns_{kind}"))
         if returned:
-            yield Evidence(
-                "result", READ_ONLY, value, WEAK, f"it returns {returned[0]!r}"
-            )
+            text = f"it returns {returned[0]!r}"
+            yield Evidence("result", READ_ONLY, value, WEAK, text)
             return
 
 
@@ -296,21 +314,26 @@ def find_relative_act(texts: ToolTexts) -> str | None:
             return f"its description says {match[0]!r}"
     parts = split_name(texts.tool.name)
     for verb, preposition in pairwise(parts):
-        if (
-            verb in APPENDING_NAMES
-            and preposition == "to"
-            and parts[-1] not in REPLACED_PLACES
-        ):
+        appends = verb in APPENDING_NAMES and preposition == "to"
+        if appends and parts[-1] not in REPLACED_PLACES:
             return f"its name says '{verb} to', which may add each time"
     for name, schema in texts.tool.parameters.items():
-        words = set(split_name(name))
-        if words & word_list("relative"):
-            return f"it takes {name!r}, which counts from what is there"
-        text = str(schema.get("description") or "")
-        amount = RELATIVE_VALUE.search(text)
-        if amount and not words & NOT_AMOUNTS:
-            return f"its {name!r} may be {amount[0]!r}"
-        position = POSITION_TEXT.search(text)
-        if position:
-            return f"its {name!r} says {position[0]!r}"
+        description = str(schema.get("description") or "")
+        text = _describe_relative_parameter(name, description)
+        if text:
+            return text
+    return None
+
+
+def _describe_relative_parameter(name: str, description: str) -> str | None:
+    """How a parameter counts from the present state, in words; None where it does not."""
+    words = set(split_name(name))
+    if words & word_list("relative"):
+        return f"it takes {name!r}, which counts from what is there"
+    amount = RELATIVE_VALUE.search(description)
+    if amount and not words & NOT_AMOUNTS:
+        return f"its {name!r} may be {amount[0]!r}"
+    position = POSITION_TEXT.search(description)
+    if position:
+        return f"its {name!r} says {position[0]!r}"
     return None

@@ -1,6 +1,7 @@
 """Findings for people, and a table of what clients do with each tool."""
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,12 +27,12 @@ def print_findings(
     findings: Sequence[AuditFinding], questions: Sequence[Question], checked: int
 ) -> None:
     """Print findings, the worst first, then the questions, then how many there are."""
-    has_several_servers = len({finding.server for finding in findings}) > 1
-    rows = []
+    servers = {finding.server for finding in findings}
+    rows: list[list[str]] = []
     for finding in sorted(findings, key=_rank_severity):
-        name = (
-            f"{finding.server}: {finding.tool}" if has_several_servers else finding.tool
-        )
+        name = finding.tool
+        if len(servers) > 1:
+            name = f"{finding.server}: {name}"
         rule = f"{finding.severity}: {finding.rule}"
         rows.append([name, rule, finding.message, finding.mend])
     if rows:
@@ -44,14 +45,15 @@ def print_findings(
 def _summarize(
     findings: Sequence[AuditFinding], questions: Sequence[Question], checked: int
 ) -> str:
-    counts = []
+    counts = Counter(finding.severity for finding in findings)
+    levels: list[str] = []
     for level in LEVELS:
-        count = sum(finding.severity == level for finding in findings)
-        if count:
-            counts.append(format_count(count, level))
-    summary = f"{format_count(checked, 'tool')} checked, {format_count(len(findings), 'finding')}"
-    if counts:
-        summary += f" ({', '.join(counts)})"
+        if counts[level]:
+            levels.append(format_count(counts[level], level))
+    finding_count = format_count(len(findings), "finding")
+    summary = f"{format_count(checked, 'tool')} checked, {finding_count}"
+    if levels:
+        summary += f" ({', '.join(levels)})"
     if questions:
         summary += f", {format_count(len(questions), 'question')}"
     return summary
@@ -59,14 +61,11 @@ def _summarize(
 
 def tabulate_decisions(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """What each client does with each tool: a row for each tool."""
-    rows = []
+    rows: list[dict[str, str]] = []
     for tool in tools:
-        rows.append(
-            {
-                "tool": str(tool.get("name", "")),
-                **list_decisions(tool.get("annotations")),
-            }
-        )
+        row = {"tool": str(tool.get("name", ""))}
+        row |= list_decisions(tool.get("annotations"))
+        rows.append(row)
     return rows
 
 
@@ -79,7 +78,8 @@ def print_decisions(tools: Sequence[Mapping[str, Any]]) -> None:
     else:
         cells = [["Tool", *names]]
         for row in rows:
-            cells.append([row["tool"], *(row[name] for name in names)])
+            decisions = [row[name] for name in names]
+            cells.append([row["tool"], *decisions])
         print_table([], cells)
     for client in CLIENTS:
         print(f"{client.name}: {client.rule} ({client.source})")
@@ -89,9 +89,12 @@ def _print_grouped(rows: Sequence[Mapping[str, str]], names: Sequence[str]) -> N
     """Print tools that clients treat alike in one row."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
-        columns = []
-        for decision in DECISIONS:
-            columns.append(", ".join(name for name in names if row[name] == decision))
-        groups.setdefault(tuple(columns), []).append(row["tool"])
-    cells = [[", ".join(tools), *columns] for columns, tools in groups.items()]
+        clients: dict[str, list[str]] = {decision: [] for decision in DECISIONS}
+        for name in names:
+            clients[row[name]].append(name)
+        columns = tuple(map(", ".join, clients.values()))
+        groups.setdefault(columns, []).append(row["tool"])
+    cells: list[list[str]] = []
+    for columns, tools in groups.items():
+        cells.append([", ".join(tools), *columns])
     print_table(["Tools", *DECISIONS], cells)

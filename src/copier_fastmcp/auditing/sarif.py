@@ -67,15 +67,20 @@ def _build_location(finding: AuditFinding, files: Mapping[str, Path]) -> dict[st
     path = place.path
     if path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())
-    name = f"{finding.server}/{finding.tool}" if finding.server else finding.tool
+    name = finding.tool
+    if finding.server:
+        name = f"{finding.server}/{name}"
+    function = {
+        "name": finding.tool,
+        "fullyQualifiedName": name,
+        "kind": "function",
+    }
     return {
         "physicalLocation": {
             "artifactLocation": {"uri": quote(path.as_posix())},
             "region": {"startLine": line},
         },
-        "logicalLocations": [
-            {"name": finding.tool, "fullyQualifiedName": name, "kind": "function"}
-        ],
+        "logicalLocations": [function],
     }
 
 

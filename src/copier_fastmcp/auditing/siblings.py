@@ -23,16 +23,27 @@ Agreement = tuple[bool, str]
 
 def find_opposites(name: str, names: set[str]) -> set[str]:
     """Names of tools that undo what a tool does."""
-    parts = split_name(name)
-    opposites = set()
-    for place, part in enumerate(parts):
-        for prefix, opposite_prefix in OPPOSITE_PREFIXES:
-            if not part.startswith(prefix):
-                continue
-            opposite = opposite_prefix + part.removeprefix(prefix)
-            if len(opposite) > 2:
-                opposites.add("_".join([*parts[:place], opposite, *parts[place + 1 :]]))
-    return opposites & (names - {"_".join(parts)})
+    parts = list(split_name(name))
+    opposites: set[str] = set()
+    for position, part in enumerate(parts):
+        for opposite in _list_opposite_words(part):
+            opposite_parts = parts.copy()
+            opposite_parts[position] = opposite
+            opposites.add("_".join(opposite_parts))
+    opposites.discard("_".join(parts))
+    return opposites & names
+
+
+def _list_opposite_words(word: str) -> list[str]:
+    """The words that may be the opposite of a word: `enable` has `disable`."""
+    words: list[str] = []
+    for prefix, opposite_prefix in OPPOSITE_PREFIXES:
+        if not word.startswith(prefix):
+            continue
+        opposite = opposite_prefix + word.removeprefix(prefix)
+        if len(opposite) > 2:
+            words.append(opposite)
+    return words
 
 
 def add_peers(tools: Sequence[ToolTexts]) -> list[ToolTexts]:
@@ -42,27 +53,29 @@ def add_peers(tools: Sequence[ToolTexts]) -> list[ToolTexts]:
         verbs = texts.name_verbs or texts.description_verbs
         if verbs:
             families.setdefault(verbs[0].word, []).append(texts)
-    agreements: dict[int, Mapping[str, Agreement]] = {}
-    for family in families.values():
-        for member in family:
-            peers = [texts for texts in family if texts is not member]
-            agreements[id(member)] = _find_agreements(peers)
-    return [replace(texts, peers=agreements.get(id(texts), {})) for texts in tools]
+    completed: list[ToolTexts] = []
+    for texts in tools:
+        verbs = texts.name_verbs or texts.description_verbs
+        family = families[verbs[0].word] if verbs else []
+        peers = [member for member in family if member is not texts]
+        completed.append(replace(texts, peers=_find_agreements(peers)))
+    return completed
 
 
 def _find_agreements(peers: Sequence[ToolTexts]) -> Mapping[str, Agreement]:
     """What tools declare of a hint, where two do and none declares the contrary."""
-    agreements = {}
+    agreements: dict[str, Agreement] = {}
     for hint in HINTS:
-        names: dict[bool, list[str]] = {True: [], False: []}
+        names: list[str] = []
+        values: set[bool] = set()
         for texts in peers:
             value = texts.tool.annotations.get(hint)
             if isinstance(value, bool):
-                names[value].append(texts.tool.name)
-        for value in (True, False):
-            if len(names[value]) > 1 and not names[not value]:
-                first, second = names[value][:2]
-                agreements[hint] = (value, f"{first!r} and {second!r}")
+                names.append(texts.tool.name)
+                values.add(value)
+        if len(names) > 1 and len(values) == 1:
+            quoted = f"{names[0]!r} and {names[1]!r}"
+            agreements[hint] = (values.pop(), quoted)
     return agreements
 
 
@@ -79,8 +92,10 @@ def collect_peer_evidence(
 ) -> Iterator[Evidence]:
     """Evidence of the same verb over other records: it supports other evidence, and contradicts none."""
     for hint, (value, names) in texts.peers.items():
-        values = {evidence.value for evidence in collected if evidence.hint == hint}
+        values: set[bool] = set()
+        for evidence in collected:
+            if evidence.hint == hint:
+                values.add(evidence.value)
         if values == {value}:
-            yield Evidence(
-                "siblings", hint, value, WEAK, f"its siblings {names} say so"
-            )
+            text = f"its siblings {names} say so"
+            yield Evidence("siblings", hint, value, WEAK, text)

@@ -7,7 +7,7 @@ from typing import Any
 from copier_fastmcp_engine.testing.rules import Tool
 
 from .verbs import OBJECT, find_verb, split_name
-from .vocabulary import phrase_pattern, word_list
+from .vocabulary import LOOK_BEHIND, is_turned, word_list
 
 PERSISTING_KINDS = {"add", "change", "remove"}
 IRREGULAR_PARTICIPLES = {"written": "write", "overwritten": "overwrite", "sent": "send"}
@@ -62,32 +62,6 @@ SWITCH_TEXT = re.compile(
     re.IGNORECASE,
 )
 SWITCH_PREFIXES = {"auto", "should", "also", "and", "then", "do", "if", "with"}
-# Parameters of these names choose among records, not among acts.
-FILTERS = {
-    *(
-        "type",
-        "types",
-        "event",
-        "events",
-        "status",
-        "state",
-        "sort",
-        "order",
-        "by",
-        "filter",
-    ),
-    *(
-        "kind",
-        "scope",
-        "permission",
-        "permissions",
-        "role",
-        "field",
-        "fields",
-        "category",
-    ),
-}
-LOOK_BEHIND = 60
 
 
 def find_write_statement(sentences: Sequence[str]) -> str | None:
@@ -111,29 +85,36 @@ def find_write_statement(sentences: Sequence[str]) -> str | None:
 def _states_write(
     sentence: str, match: re.Match[str], pattern: re.Pattern[str]
 ) -> bool:
+    """Whether a match of one of the statements is a write of the tool itself."""
     verb = _find_listed_verb(match["verb"], "persisting")
-    if verb is None:
-        return False
-    before = sentence[max(0, match.start("verb") - LOOK_BEHIND) : match.start("verb")]
-    is_negated = re.search(phrase_pattern("turns"), before, re.IGNORECASE)
-    if is_negated or OTHER_ACTOR.search(before):
+    if verb is None or _is_negated(sentence, match.start("verb")):
         return False
     if pattern is PASSIVE and verb == "mark":
         return HANDLED.match(sentence, match.end()) is not None
-    if pattern is PASSIVE and verb == "remove" and PLAIN_PASSIVE.match(match[0]):
-        return False  # `comments are removed` describes the result
-    if pattern is not THIRD_PERSON:
+    if pattern is PASSIVE and verb == "remove":
+        # `comments are removed` describes the result.
+        return PLAIN_PASSIVE.match(match[0]) is None
+    if pattern is THIRD_PERSON:
+        return _is_third_person_write(match, verb)
+    return True
+
+
+def _is_negated(sentence: str, position: int) -> bool:
+    """Whether the words before a verb turn it around, or give it to another actor."""
+    start = max(0, position - LOOK_BEHIND)
+    has_other_actor = OTHER_ACTOR.search(sentence[start:position]) is not None
+    return has_other_actor or is_turned(sentence, position)
+
+
+def _is_third_person_write(match: re.Match[str], verb: str) -> bool:
+    """Whether a word such as `saves` is a verb here, and not a plural."""
+    following = match["rest"]
+    if re.match(rf"\s+{OBJECT}", following, re.IGNORECASE):
         return True
-    if re.match(rf"\s+{OBJECT}", match["rest"], re.IGNORECASE):
-        return True
-    has_subject = match["subject"].strip(" ,;").lower() not in ("", "and")
-    is_noun = verb in word_list("nouns")
-    at_start = match["subject"] == ""
-    return (
-        (has_subject or at_start)
-        and not is_noun
-        and not NOT_AN_OBJECT.match(match["rest"])
-    )
+    if verb in word_list("nouns") or NOT_AN_OBJECT.match(following):
+        return False
+    subject = match["subject"]
+    return subject == "" or subject.strip(" ,;").lower() not in ("", "and")
 
 
 def _find_listed_verb(word: str, list_name: str) -> str | None:
@@ -162,8 +143,8 @@ def find_write_parameter(tool: Tool) -> str | None:
     for name, schema in tool.parameters.items():
         if _is_switch(schema) and _switches_write(name, schema):
             return f"it takes a switch {name!r}"
-        if set(split_name(name)[-1:]) & FILTERS:
-            continue
+        if word_list("filters").intersection(split_name(name)[-1:]):
+            continue  # it chooses among records, not among acts
         for value in list_choices(schema):
             verb = find_verb(value.lower()) or find_verb("".join(split_name(value)[:1]))
             if verb is not None and verb.sure and verb.kind in PERSISTING_KINDS:

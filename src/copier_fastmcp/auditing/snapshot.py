@@ -11,7 +11,7 @@ from copier_fastmcp_engine.testing.rules import Tool
 
 from ..errors import UnableError
 from .findings import AuditFinding
-from .validation import validate_definition
+from .validation import SCHEMAS, validate_definition
 
 LOUD = ("RELAXED", "BREAKING")
 MOST_PARTS = 2_000_000  # of all schemas, with each reference resolved
@@ -29,14 +29,15 @@ def _count_parts(
         StopIteration: It has more parts than the budget.
     """
     next(budget)
-    parts = schema
     if isinstance(schema, Mapping):
         target = str(schema.get("$ref", "")).removeprefix("#/$defs/")
         if target in definitions and target not in within:
             _count_parts(definitions[target], definitions, (*within, target), budget)
-        parts = [part for name, part in schema.items() if name != "$defs"]
-    if isinstance(parts, list):
-        for part in parts:
+        for name, part in schema.items():
+            if name != "$defs":
+                _count_parts(part, definitions, within, budget)
+    elif isinstance(schema, list):
+        for part in schema:
             _count_parts(part, definitions, within, budget)
 
 
@@ -46,18 +47,19 @@ def pin_definitions(tools: Sequence[Mapping[str, Any]]) -> lock.Lock:
     Raises:
         UnableError: The schemas unfold to more parts than can be compared.
     """
-    pinned = []
+    pinned: list[Tool] = []
     budget = iter(range(MOST_PARTS))
     for tool in tools:
         definition, _ = validate_definition(tool)
-        for key in ("inputSchema", "outputSchema"):
+        for key in SCHEMAS:
             schema = definition.get(key)
             if not schema:
                 continue
             try:
                 _count_parts(schema, schema.get("$defs", {}), (), budget)
             except StopIteration:
-                size = f"the schemas unfold to over {MOST_PARTS:,} parts, at {tool.get('name')!r}"
+                name = tool.get("name")
+                size = f"the schemas unfold to over {MOST_PARTS:,} parts, at {name!r}"
                 raise UnableError(f"{size}; its author has to shorten them") from None
         title = definition.get("title") or Tool(definition).annotations.get("title")
         pinned.append(Tool({**definition, "title": title}))
@@ -93,11 +95,14 @@ def compare_with_snapshot(
 
 def sort_changes(changes: Sequence[str]) -> list[str]:
     """Changes with those first that loosen something or break callers."""
+    return sorted(changes, key=_rank_change)
 
-    def quietness(line: str) -> list[bool]:
-        return [f": {label}: " not in line for label in LOUD]
 
-    return sorted(changes, key=quietness)
+def _rank_change(line: str) -> int:
+    for rank, label in enumerate(LOUD):
+        if f": {label}: " in line:
+            return rank
+    return len(LOUD)
 
 
 def exclude_known(findings: Sequence[AuditFinding], path: Path) -> list[AuditFinding]:

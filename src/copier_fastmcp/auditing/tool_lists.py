@@ -43,11 +43,14 @@ def read_tool_list(path: Path) -> Tools:
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     for key in ("result", "tools"):
-        content = (
-            content[key] if isinstance(content, dict) and key in content else content
-        )
-    if not isinstance(content, list) or not all(
-        isinstance(tool, dict) for tool in content
-    ):
+        if isinstance(content, dict) and key in content:
+            content = content[key]
+    if not _is_list_of_objects(content):
         raise ValueError("it is neither a list of tools nor an answer to tools/list")
     return check_count(content)
+
+
+def _is_list_of_objects(content: object) -> bool:
+    if not isinstance(content, list):
+        return False
+    return all(isinstance(tool, dict) for tool in content)

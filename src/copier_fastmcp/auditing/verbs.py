@@ -69,6 +69,26 @@ class Clause:
     remainder: str
 
 
+def list_words(verbs: Iterable[Verb]) -> set[str]:
+    """The words of some verbs."""
+    return {verb.word for verb in verbs}
+
+
+def list_kinds(verbs: Iterable[Verb]) -> set[str]:
+    """The kinds of some verbs."""
+    return {verb.kind for verb in verbs}
+
+
+def select_writes(verbs: Iterable[Verb]) -> list[Verb]:
+    """The verbs that do not read."""
+    return [verb for verb in verbs if verb.kind in WRITES]
+
+
+def join_words(verbs: Iterable[Verb]) -> str:
+    """The words of some verbs, for a message: `create/update`."""
+    return "/".join(verb.word for verb in verbs)
+
+
 @cache
 def load_verbs() -> dict[str, Verb]:
     """Every verb of the vocabulary, by its base form."""
@@ -130,6 +150,11 @@ def split_name(name: str) -> tuple[str, ...]:
     """The words of a name, whatever its case."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     return tuple(word for word in re.split(r"[^A-Za-z0-9]+", spaced.lower()) if word)
+
+
+def join_name(name: str) -> str:
+    """A name in snake case, whatever its case."""
+    return "_".join(split_name(name))
 
 
 def find_common_prefixes(names: Sequence[str]) -> set[str]:

@@ -7,6 +7,7 @@ clash, which is a question to someone who knows the tool.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from copier_fastmcp_engine.testing.lock import HINTS
@@ -35,29 +36,36 @@ def decide(hint: str, collected: Sequence[Evidence]) -> Verdict:
     """The verdict on one hint."""
     supporting: dict[bool, list[Evidence]] = {True: [], False: []}
     weights = {True: 0, False: 0}
+    forbidden: set[bool] = set()
     for evidence in collected:
-        if evidence.hint == hint:
-            supporting[evidence.value].append(evidence)
-            weights[evidence.value] += evidence.weight
+        if evidence.hint != hint:
+            continue
+        supporting[evidence.value].append(evidence)
+        weights[evidence.value] += evidence.weight
+        if evidence.forbids:
+            forbidden.add(not evidence.value)
     value = weights[True] > weights[False]
     most = weights[value]
     least = weights[not value]
-    is_forbidden = most > 0 and any(
-        evidence.forbids for evidence in supporting[not value]
-    )
+    is_forbidden = most > 0 and value in forbidden
     if not is_forbidden and is_decided(most, least):
-        strongest_first = sorted(supporting[value], key=_weight_of, reverse=True)
-        sources = frozenset(evidence.source for evidence in strongest_first)
-        return Verdict(value, evidence=_list_texts(strongest_first), sources=sources)
+        return _build_verdict(value, supporting[value])
     contradicts = most > 0 and least > 0 and most + least > STRONG
     if is_forbidden or contradicts:
-        texts = _list_texts([*supporting[True], *supporting[False]])
+        texts = _list_texts(supporting[True] + supporting[False])
         return Verdict(None, clash=True, evidence=texts)
     return Verdict(None)
 
 
+def _build_verdict(value: bool, supporting: Sequence[Evidence]) -> Verdict:
+    """A verdict with its evidence, the strongest first."""
+    strongest_first = sorted(supporting, key=attrgetter("weight"), reverse=True)
+    sources = frozenset(map(attrgetter("source"), supporting))
+    return Verdict(value, evidence=_list_texts(strongest_first), sources=sources)
+
+
 def _list_texts(collected: Sequence[Evidence]) -> tuple[str, ...]:
-    return tuple(evidence.text for evidence in collected)
+    return tuple(map(attrgetter("text"), collected))
 
 
 def is_decided(most: int, least: int) -> bool:
@@ -67,42 +75,47 @@ def is_decided(most: int, least: int) -> bool:
     return (most >= OUTVOTING and least == 1) or most >= CERTAIN > least
 
 
-def _weight_of(evidence: Evidence) -> int:
-    return evidence.weight
-
-
 def decide_all(texts: ToolTexts, collected: Sequence[Evidence]) -> dict[str, Verdict]:
     """The verdict on each hint; a description that does not show a read leaves none."""
     verdicts = {hint: decide(hint, collected) for hint in HINTS}
     read = verdicts[READ_ONLY]
-    if texts.sentences and read.value is True and not read.sources & DESCRIBING_SOURCES:
+    shows_read = not read.sources.isdisjoint(DESCRIBING_SOURCES)
+    if texts.sentences and read.value is True and not shows_read:
         verdicts[READ_ONLY] = Verdict(None)
     return verdicts
 
 
 def derive_verdicts(tools: Sequence[Tool]) -> list[dict[str, Verdict]]:
     """A verdict on each hint of each tool of a server, in their order."""
-    return [decide_all(texts, collect_evidence(texts)) for texts in parse_tools(tools)]
+    verdicts: list[dict[str, Verdict]] = []
+    for texts in parse_tools(tools):
+        collected = collect_evidence(texts)
+        verdicts.append(decide_all(texts, collected))
+    return verdicts
 
 
 def explain_tools(
     definitions: Sequence[Mapping[str, Any]], name: str
 ) -> list[dict[str, Any]]:
     """All evidence about the tools of a name, and the verdicts that follow."""
-    tools = [Tool(validate_definition(definition)[0]) for definition in definitions]
-    rows = []
+    tools: list[Tool] = []
+    for definition in definitions:
+        valid, _ = validate_definition(definition)
+        tools.append(Tool(valid))
+    rows: list[dict[str, Any]] = []
     for texts in parse_tools(tools):
         if texts.tool.name == name:
-            rows.append(_explain(texts, collect_evidence(texts)))
+            rows.append(_explain(texts))
     return rows
 
 
-def _explain(texts: ToolTexts, collected: Sequence[Evidence]) -> dict[str, Any]:
-    signals = []
+def _explain(texts: ToolTexts) -> dict[str, Any]:
+    collected = collect_evidence(texts)
+    signals: list[str] = []
     for evidence in collected:
         value = str(evidence.value).lower()
         signals.append(f"{evidence.hint} {value} ({evidence.source}): {evidence.text}")
-    hints = {}
+    hints: dict[str, dict[str, Any]] = {}
     for hint, verdict in decide_all(texts, collected).items():
         hints[hint] = {
             "declared": texts.tool.annotations.get(hint),
@@ -115,4 +128,6 @@ def _explain(texts: ToolTexts, collected: Sequence[Evidence]) -> dict[str, Any]:
 def _describe(verdict: Verdict) -> str:
     if verdict.clash:
         return "its signals contradict each other"
-    return "unknown" if verdict.value is None else str(verdict.value).lower()
+    if verdict.value is None:
+        return "unknown"
+    return str(verdict.value).lower()

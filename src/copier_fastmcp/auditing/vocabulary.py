@@ -1,19 +1,18 @@
 """The audit's own words and rules, besides the tables of the tool language."""
 
-import json
+import re
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from ..tables import load_tables
+
+LOOK_BEHIND = 60  # characters, in which a negation is looked for
 
 
 @cache
 def load_vocabulary() -> dict[str, Any]:
     """The contents of audit.json."""
-    text = files(__package__).joinpath("audit.json").read_text(encoding="utf-8")
-    vocabulary: dict[str, Any] = json.loads(text)
-    return vocabulary
+    return load_tables("auditing/audit")
 
 
 @cache
@@ -26,6 +25,13 @@ def phrase_pattern(name: str) -> str:
     """The regular expression of a phrase."""
     pattern: str = load_vocabulary()["phrases"][name]
     return pattern
+
+
+def is_turned(text: str, position: int) -> bool:
+    """Whether the words before a position turn what follows around: `does not`, `without`."""
+    start = max(0, position - LOOK_BEHIND)
+    before = text[start:position]
+    return bool(re.search(phrase_pattern("turns"), before, re.IGNORECASE))
 
 
 @cache

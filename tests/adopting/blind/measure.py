@@ -15,9 +15,13 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from copier_fastmcp.adopting.hints import IDEMPOTENT, READ_ONLY, hints_of, relaxed_hints
+from copier_fastmcp.adopting.hints import (
+    combine_hints,
+    find_relaxed_hints,
+)
 from copier_fastmcp.adopting.proposals import Proposal
 from copier_fastmcp.adopting.survey import survey_server
+from copier_fastmcp.auditing.evidence import IDEMPOTENT, READ_ONLY
 from copier_fastmcp.cli import main
 from copier_fastmcp.errors import RefusedError
 from copier_fastmcp_engine.testing.lock import HINTS
@@ -89,7 +93,7 @@ def fetch(server: str, folder: Path) -> Path:
 
 def is_wrong(proposal: Proposal, letters: str) -> bool:
     """Whether a proposed hint contradicts a certain label."""
-    proposed = hints_of(proposal)
+    proposed = combine_hints(proposal)
     labelled_hints = {}
     for hint, letter in zip(HINTS, letters, strict=False):
         if letter in "TF":
@@ -118,8 +122,8 @@ def measure(server: str, source: Path, letters: dict[str, str]) -> Figures:
         name = proposal.tool.name
         if proposal.asked:
             figures.questions.append(name)
-        if not proposal.asked and relaxed_hints(
-            proposal.tool.hints, hints_of(proposal)
+        if not proposal.asked and find_relaxed_hints(
+            proposal.tool.hints, combine_hints(proposal)
         ):
             figures.relaxed.append(name)
         label = letters.get(name, "?")
