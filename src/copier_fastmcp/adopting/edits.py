@@ -4,8 +4,9 @@ import ast
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from ..errors import RefusedError
 from ..sources.modules import (
@@ -15,9 +16,19 @@ from ..sources.modules import (
     list_passed_values,
 )
 
+Arguments = ast.Call | ast.Dict
+ImportNode = ast.Import | ast.ImportFrom
 # The end of a list of arguments that ends with a comma.
 TRAILING_COMMA = re.compile(r"[\s)]*,")
 LINE_END = re.compile("\r\n|\r|\n")
+
+
+class ImportOrder(NamedTuple):
+    """The sort key of an import: its package, then `import` before `from`, then its name."""
+
+    package: str
+    is_from: bool
+    name: str
 
 
 @dataclass(frozen=True)
@@ -81,18 +92,18 @@ class Edited:
         _, end = self.find_span(node)
         self.insert(end, text)
 
-    def add_arguments(self, call: ast.Call | ast.Dict, *texts: str) -> None:
+    def add_arguments(self, call: Arguments, *texts: str) -> None:
         """Append arguments to a call, or pairs to a mapping, in the present layout."""
         _, end = self.find_span(call)
         closing = end - 1
-        values = list_passed_values(call) if isinstance(call, ast.Call) else call.values
+        values = _list_values(call)
         if not values:
             self.insert(closing, ", ".join(texts))
             return
         last_end = max(self.find_span(value)[1] for value in values)
         remainder = self.module.text[last_end:closing]
         comma = TRAILING_COMMA.match(remainder)
-        added = self._format_arguments(call, values, texts)
+        added = self._format_arguments(call, texts)
         if comma:
             self.insert(last_end + comma.end(), added)
         elif added.startswith(self.newline):
@@ -101,13 +112,9 @@ class Edited:
             inside = self.module.text[:closing].rstrip()
             self.insert(len(inside), f",{added}")
 
-    def _format_arguments(
-        self,
-        call: ast.Call | ast.Dict,
-        values: Sequence[ast.expr],
-        texts: Iterable[str],
-    ) -> str:
+    def _format_arguments(self, call: Arguments, texts: Iterable[str]) -> str:
         """More arguments of a call: a line each where the present ones have lines of their own."""
+        values = _list_values(call)
         first_line = min(value.lineno for value in values)
         last_line = max(value.end_lineno or 0 for value in values)
         if first_line <= call.lineno or call.end_lineno == last_line:
@@ -142,7 +149,8 @@ class Edited:
 
     def _get_indent(self, line: int) -> str:
         text = self._get_line(line)
-        return text[: len(text) - len(text.lstrip(" \t"))]
+        code = text.lstrip(" \t")
+        return text.removesuffix(code)
 
     def _find_line_end(self, line: int) -> int:
         """The offset after a line and its end."""
@@ -156,9 +164,9 @@ class Edited:
     def _begins_line(self, offset: int) -> bool:
         return offset == 0 or self.module.text[offset - 1] in "\r\n"
 
-    def _list_leading_imports(self) -> list[ast.Import | ast.ImportFrom]:
+    def _list_leading_imports(self) -> list[ImportNode]:
         """The imports that the file begins with."""
-        import_nodes: list[ast.Import | ast.ImportFrom] = []
+        import_nodes: list[ImportNode] = []
         for position, node in enumerate(self.module.tree.body):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 import_nodes.append(node)
@@ -166,25 +174,40 @@ class Edited:
                 break
         return import_nodes
 
+    def _add_import_line(self, line: str) -> Edit:
+        """The insertion of a new import, on a line of its own."""
+        edit = self._place_import(line)
+        if self._begins_line(edit.start):
+            return edit
+        return _insert(edit.start, self.newline + edit.text)
+
     def _place_import(self, line: str) -> Edit:
         """The insertion of a new import: sorted among those of its package, else last."""
         imports = self._list_leading_imports()
-        order = _get_import_order(ast.parse(line).body[0])
+        (statement,) = ast.parse(line).body
+        order = _get_import_order(statement)
         text = line + self.newline
-        siblings = [node for node in imports if _get_import_order(node)[0] == order[0]]
-        for node in siblings:
-            if _get_import_order(node) > order:
-                above = self._get_line(node.lineno - 1)
-                if above.lstrip().startswith("#"):
-                    break  # a comment about the next import
-                return _insert(self.find_line_start(node.lineno), text)
+        siblings: list[ImportNode] = []
+        later: list[ImportNode] = []
+        for node in imports:
+            node_order = _get_import_order(node)
+            if node_order.package == order.package:
+                siblings.append(node)
+                if node_order > order:
+                    later.append(node)
+        if later and not self._has_comment_above(later[0]):
+            start = self.find_line_start(later[0].lineno)
+            return _insert(start, text)
         if siblings:
-            return _insert(self._find_line_after(siblings[-1]), text)
+            end = self._find_line_after(siblings[-1])
+            return _insert(end, text)
         return self._place_first_import(line, imports)
 
-    def _place_first_import(
-        self, line: str, imports: Sequence[ast.Import | ast.ImportFrom]
-    ) -> Edit:
+    def _has_comment_above(self, node: ast.stmt) -> bool:
+        above = self._get_line(node.lineno - 1)
+        return above.lstrip().startswith("#")
+
+    def _place_first_import(self, line: str, imports: Sequence[ImportNode]) -> Edit:
         """The insertion of the first import of a package."""
         text = line + self.newline
         relative_import = _find_relative_import(imports)
@@ -196,11 +219,14 @@ class Edited:
         first = self.module.tree.body[0]
         if imports or _is_constant(first):
             last = imports[-1] if imports else first
+            end = self._find_line_after(last)
             lead = "" if relative_import else self.newline
-            return _insert(self._find_line_after(last), lead + text)
-        defines = isinstance(first, (*FUNCTIONS, ast.ClassDef))
-        blank_lines = self.newline * (2 if defines else 1)
-        return _insert(self._find_code_start(), text + blank_lines)
+            return _insert(end, lead + text)
+        blank_lines = self.newline
+        if isinstance(first, (*FUNCTIONS, ast.ClassDef)):
+            blank_lines += self.newline
+        start = self._find_code_start()
+        return _insert(start, text + blank_lines)
 
     def _find_code_start(self) -> int:
         """The offset after the leading comments, such as the interpreter and the encoding."""
@@ -214,7 +240,7 @@ class Edited:
     def _extend_import(self, line: str) -> Edit | None:
         """An import of the same package on one line, with one more name in the order of linters."""
         head, _, name = line.partition(" import ")
-        if not isinstance(ast.parse(line).body[0], ast.ImportFrom):
+        if not head.startswith("from "):
             return None
         for node in self._list_leading_imports():
             present = ast.unparse(node)
@@ -222,7 +248,8 @@ class Edited:
             if present_head != head:
                 continue
             start = self.find_offset(node.lineno, node.col_offset)
-            text = self.module.text[start : self._find_line_after(node)].rstrip()
+            end = self._find_line_after(node)
+            text = self.module.text[start:end].rstrip()
             if text != present:
                 return None  # a comment, or several lines
             names = [*present_names.split(", "), name]
@@ -236,16 +263,15 @@ class Edited:
         """The text of the file with the edits."""
         edits: list[Edit] = []
         for line in sorted(self.imports):
-            edit = self._extend_import(line) or self._place_import(line)
-            if edit.start == edit.end and not self._begins_line(edit.start):
-                edit = replace(edit, text=self.newline + edit.text)
-            edits.append(edit)
+            edits.append(self._extend_import(line) or self._add_import_line(line))
         # An import precedes a decorator at the same offset.
         edits += self.edits
         edits.sort(key=_get_span)
         text = self.module.text
         for edit in reversed(edits):
-            text = text[: edit.start] + edit.text + text[edit.end :]
+            before = text[: edit.start]
+            after = text[edit.end :]
+            text = before + edit.text + after
         return text
 
     def diff(self, name: str) -> str:
@@ -302,9 +328,14 @@ def _find_end(text: str) -> int:
     return end
 
 
-def _find_relative_import(
-    nodes: Iterable[ast.Import | ast.ImportFrom],
-) -> ast.ImportFrom | None:
+def _list_values(call: Arguments) -> list[ast.expr]:
+    """The arguments of a call, or the values of a mapping."""
+    if isinstance(call, ast.Call):
+        return list_passed_values(call)
+    return call.values
+
+
+def _find_relative_import(nodes: Iterable[ImportNode]) -> ast.ImportFrom | None:
     """The first relative import."""
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -312,11 +343,14 @@ def _find_relative_import(
     return None
 
 
-def _get_import_order(node: ast.stmt) -> tuple[str, bool, str]:
-    """The sort key of an import: its package, then `import` before `from`, then its name."""
+def _get_import_order(node: ast.stmt) -> ImportOrder:
+    """The sort key of an import."""
     if isinstance(node, ast.ImportFrom):
         name = f"{'.' * node.level}{node.module or ''}"
-        package = "." if node.level else name.split(".")[0]
-        return package, True, name.lower()
-    name = node.names[0].name if isinstance(node, ast.Import) else ""
-    return name.split(".")[0], False, name.lower()
+        package, _, _ = name.partition(".")
+        return ImportOrder(package or ".", True, name.lower())
+    name = ""
+    if isinstance(node, ast.Import):
+        name = node.names[0].name
+    package, _, _ = name.partition(".")
+    return ImportOrder(package, False, name.lower())

@@ -11,13 +11,15 @@ from ..behaviors import build_declaration, build_policy
 if TYPE_CHECKING:
     from .proposals import Proposal
 
+Hints = Mapping[str, bool]
 # The value of each hint that promises more to a client.
 RELAXED = {READ_ONLY: True, DESTRUCTIVE: False, IDEMPOTENT: True}
 
 
 def derive_hints(name: str, behavior: str, exceptions: object = ()) -> dict[str, bool]:
     """What is true of a behavior, by the names on the wire; openWorldHint follows from no body."""
-    declaration = build_declaration({"name": name, "exceptions": exceptions}, behavior)
+    tool = {"name": name, "exceptions": exceptions}
+    declaration = build_declaration(tool, behavior)
     truth = build_policy({}).truth(declaration)
     hints: dict[str, bool] = {}
     for hint, wire_name in WIRE_NAMES.items():
@@ -28,13 +30,13 @@ def derive_hints(name: str, behavior: str, exceptions: object = ()) -> dict[str,
 
 def combine_hints(proposal: "Proposal") -> dict[str, bool]:
     """The hints of a proposal, with those that its author wrote and nobody decided to change."""
-    hints = derive_hints(proposal.tool.name, proposal.behavior, proposal.exceptions)
-    return hints | dict(proposal.kept_hints)
+    name = proposal.tool.name
+    hints = derive_hints(name, proposal.behavior, proposal.exceptions)
+    hints.update(proposal.kept_hints)
+    return hints
 
 
-def find_relaxed_hints(
-    written: Mapping[str, bool], proposed: Mapping[str, bool]
-) -> dict[str, bool]:
+def find_relaxed_hints(written: Hints, proposed: Hints) -> dict[str, bool]:
     """The written hints that a proposal would relax.
 
     Args:

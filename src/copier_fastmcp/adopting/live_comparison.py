@@ -17,7 +17,8 @@ from ..sources.registrations import SourceTool
 from .survey import Survey
 
 SECONDS = 60
-Listing = list[dict[str, Any]]
+Definition = dict[str, Any]
+Listing = list[Definition]
 
 
 def list_tools(command: str) -> Listing:
@@ -62,17 +63,20 @@ def find_differences(before: Listing, after: Listing) -> list[str]:
     """What differs between two listings of a server, other than hints and titles; a line for each tool."""
     old = _index_tools(before)
     new = _index_tools(after)
-    removed = [f"{name}: not listed any more" for name in old if name not in new]
-    added = [f"{name}: not listed before" for name in new if name not in old]
+    removed: list[str] = []
     changed: list[str] = []
-    for name, tool in old.items():
-        keys = _list_changed_keys(tool, new.get(name, tool))
+    for name, definition in old.items():
+        if name not in new:
+            removed.append(f"{name}: not listed any more")
+            continue
+        keys = _list_changed_keys(definition, new[name])
         if keys:
             changed.append(f"{name}: {', '.join(keys)}")
+    added = [f"{name}: not listed before" for name in new if name not in old]
     return [*removed, *added, *changed]
 
 
-def _list_changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+def _list_changed_keys(old: Definition, new: Definition) -> list[str]:
     keys: list[str] = []
     for key in sorted({*old, *new}):
         if old.get(key) != new.get(key):
@@ -125,9 +129,9 @@ def _compute_digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _index_tools(listing: Listing) -> dict[str, dict[str, Any]]:
+def _index_tools(listing: Listing) -> dict[str, Definition]:
     """The tools of a listing without hints and titles; one that is listed twice has a name for each."""
-    tools: dict[str, dict[str, Any]] = {}
+    tools: dict[str, Definition] = {}
     for tool in listing:
         name = str(tool.get("name"))
         while name in tools:
@@ -138,18 +142,20 @@ def _index_tools(listing: Listing) -> dict[str, dict[str, Any]]:
         other_annotations = _list_other_annotations(annotations)
         if other_annotations:
             definition["annotations"] = other_annotations
-        tools[name] = json.loads(json.dumps(definition, sort_keys=True))
+        sorted_json = json.dumps(definition, sort_keys=True)
+        tools[name] = json.loads(sorted_json)
     return tools
 
 
-def _list_other_annotations(annotations: object) -> dict[str, Any]:
+def _list_other_annotations(annotations: object) -> Definition:
     """The annotations that are neither a hint nor a title."""
-    others: dict[str, Any] = {}
-    if isinstance(annotations, dict):
-        for key, value in annotations.items():
-            if key not in (*HINTS, "title") and value is not None:
-                others[key] = value
-    return others
+    extra: Definition = {}
+    if not isinstance(annotations, dict):
+        return extra
+    for key, value in annotations.items():
+        if value is not None and key != "title" and key not in HINTS:
+            extra[key] = value
+    return extra
 
 
 def _is_in_source(tools: Sequence[SourceTool], name: str) -> bool:

@@ -12,6 +12,10 @@ from .findings import AuditFinding, Question
 
 DECISIONS = ("run", "ask", "ask each time", "hide")
 LEVELS = ("error", "warning", "note")
+Findings = Sequence[AuditFinding]
+Questions = Sequence[Question]
+Tools = Sequence[Mapping[str, Any]]
+DecisionRow = dict[str, str]
 
 
 def is_at_least(finding: AuditFinding, level: str) -> bool:
@@ -23,9 +27,7 @@ def _rank_severity(finding: AuditFinding) -> int:
     return LEVELS.index(finding.severity)
 
 
-def print_findings(
-    findings: Sequence[AuditFinding], questions: Sequence[Question], checked: int
-) -> None:
+def print_findings(findings: Findings, questions: Questions, checked: int) -> None:
     """Print findings, the worst first, then the questions, then how many there are."""
     servers = {finding.server for finding in findings}
     rows: list[list[str]] = []
@@ -42,26 +44,28 @@ def print_findings(
     print(_summarize(findings, questions, checked))
 
 
-def _summarize(
-    findings: Sequence[AuditFinding], questions: Sequence[Question], checked: int
-) -> str:
-    counts = Counter(finding.severity for finding in findings)
+def _summarize(findings: Findings, questions: Questions, checked: int) -> str:
+    counts: Counter[str] = Counter()
+    for finding in findings:
+        counts[finding.severity] += 1
     levels: list[str] = []
     for level in LEVELS:
         if counts[level]:
             levels.append(format_count(counts[level], level))
+    tool_count = format_count(checked, "tool")
     finding_count = format_count(len(findings), "finding")
-    summary = f"{format_count(checked, 'tool')} checked, {finding_count}"
+    summary = f"{tool_count} checked, {finding_count}"
     if levels:
         summary += f" ({', '.join(levels)})"
     if questions:
-        summary += f", {format_count(len(questions), 'question')}"
+        question_count = format_count(len(questions), "question")
+        summary += f", {question_count}"
     return summary
 
 
-def tabulate_decisions(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def tabulate_decisions(tools: Tools) -> list[DecisionRow]:
     """What each client does with each tool: a row for each tool."""
-    rows: list[dict[str, str]] = []
+    rows: list[DecisionRow] = []
     for tool in tools:
         row = {"tool": str(tool.get("name", ""))}
         row |= list_decisions(tool.get("annotations"))
@@ -69,7 +73,7 @@ def tabulate_decisions(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, str
     return rows
 
 
-def print_decisions(tools: Sequence[Mapping[str, Any]]) -> None:
+def print_decisions(tools: Tools) -> None:
     """Print what clients do with tools, and where each rule can be read."""
     names = [client.name for client in CLIENTS]
     rows = tabulate_decisions(tools)
@@ -85,16 +89,19 @@ def print_decisions(tools: Sequence[Mapping[str, Any]]) -> None:
         print(f"{client.name}: {client.rule} ({client.source})")
 
 
-def _print_grouped(rows: Sequence[Mapping[str, str]], names: Sequence[str]) -> None:
+def _print_grouped(rows: Sequence[DecisionRow], names: Sequence[str]) -> None:
     """Print tools that clients treat alike in one row."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
-        clients: dict[str, list[str]] = {decision: [] for decision in DECISIONS}
-        for name in names:
-            clients[row[name]].append(name)
-        columns = tuple(map(", ".join, clients.values()))
-        groups.setdefault(columns, []).append(row["tool"])
+        decisions = tuple(row[name] for name in names)
+        groups.setdefault(decisions, []).append(row["tool"])
     cells: list[list[str]] = []
-    for columns, tools in groups.items():
-        cells.append([", ".join(tools), *columns])
+    for decisions, tools in groups.items():
+        clients: dict[str, list[str]] = {}
+        for name, decision in zip(names, decisions, strict=True):
+            clients.setdefault(decision, []).append(name)
+        row_cells = [", ".join(tools)]
+        for decision in DECISIONS:
+            row_cells.append(", ".join(clients.get(decision, ())))
+        cells.append(row_cells)
     print_table(["Tools", *DECISIONS], cells)

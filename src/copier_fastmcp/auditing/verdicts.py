@@ -5,7 +5,7 @@ decided by 2 without contradiction, or by 3 against 1. Evidence that contradicts
 clash, which is a question to someone who knows the tool.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -14,7 +14,7 @@ from copier_fastmcp_engine.testing.lock import HINTS
 from copier_fastmcp_engine.testing.rules import Tool
 
 from .definitions import collect_evidence, parse_tools
-from .evidence import CERTAIN, READ_ONLY, STRONG, Evidence, ToolTexts
+from .evidence import CERTAIN, READ_ONLY, STRONG, WEAK, Evidence, ToolTexts
 from .validation import validate_definition
 
 # Sources in a description or in its parameters; the others are the name in other words.
@@ -32,50 +32,74 @@ class Verdict:
     sources: frozenset[str] = frozenset()
 
 
-def decide(hint: str, collected: Sequence[Evidence]) -> Verdict:
+Collected = Sequence[Evidence]
+Verdicts = dict[str, Verdict]
+
+
+class Side:
+    """The evidence for one value of a hint."""
+
+    def __init__(self, value: bool, evidence: Iterable[Evidence]) -> None:
+        """Keep the evidence for a value.
+
+        Args:
+            value: The value.
+            evidence: The evidence about the hint, for either value.
+        """
+        self.value = value
+        self.evidence: list[Evidence] = []
+        self.weight = 0
+        self.forbids_contrary = False
+        for signal in evidence:
+            if signal.value is value:
+                self.evidence.append(signal)
+                self.weight += signal.weight
+                self.forbids_contrary |= signal.forbids
+
+    def list_texts(self) -> list[str]:
+        """The texts of the evidence."""
+        return [signal.text for signal in self.evidence]
+
+    def build_verdict(self) -> Verdict:
+        """The verdict for this value, with the strongest evidence first."""
+        self.evidence.sort(key=attrgetter("weight"), reverse=True)
+        sources = map(attrgetter("source"), self.evidence)
+        return Verdict(
+            self.value,
+            evidence=tuple(self.list_texts()),
+            sources=frozenset(sources),
+        )
+
+
+def decide(hint: str, collected: Collected) -> Verdict:
     """The verdict on one hint."""
-    supporting: dict[bool, list[Evidence]] = {True: [], False: []}
-    weights = {True: 0, False: 0}
-    forbidden: set[bool] = set()
-    for evidence in collected:
-        if evidence.hint != hint:
-            continue
-        supporting[evidence.value].append(evidence)
-        weights[evidence.value] += evidence.weight
-        if evidence.forbids:
-            forbidden.add(not evidence.value)
-    value = weights[True] > weights[False]
-    most = weights[value]
-    least = weights[not value]
-    is_forbidden = most > 0 and value in forbidden
+    evidence = [signal for signal in collected if signal.hint == hint]
+    positive = Side(True, evidence)
+    negative = Side(False, evidence)
+    leading, trailing = negative, positive
+    if positive.weight > negative.weight:
+        leading, trailing = positive, negative
+    most, least = leading.weight, trailing.weight
+    is_forbidden = most > 0 and trailing.forbids_contrary
     if not is_forbidden and is_decided(most, least):
-        return _build_verdict(value, supporting[value])
+        return leading.build_verdict()
     contradicts = most > 0 and least > 0 and most + least > STRONG
     if is_forbidden or contradicts:
-        texts = _list_texts(supporting[True] + supporting[False])
-        return Verdict(None, clash=True, evidence=texts)
+        texts = positive.list_texts() + negative.list_texts()
+        return Verdict(None, clash=True, evidence=tuple(texts))
     return Verdict(None)
-
-
-def _build_verdict(value: bool, supporting: Sequence[Evidence]) -> Verdict:
-    """A verdict with its evidence, the strongest first."""
-    strongest_first = sorted(supporting, key=attrgetter("weight"), reverse=True)
-    sources = frozenset(map(attrgetter("source"), supporting))
-    return Verdict(value, evidence=_list_texts(strongest_first), sources=sources)
-
-
-def _list_texts(collected: Sequence[Evidence]) -> tuple[str, ...]:
-    return tuple(map(attrgetter("text"), collected))
 
 
 def is_decided(most: int, least: int) -> bool:
     """Whether the weight of a value decides against the weight of the other."""
     if least == 0:
         return most >= STRONG
-    return (most >= OUTVOTING and least == 1) or most >= CERTAIN > least
+    if least == WEAK and most >= OUTVOTING:
+        return True
+    return most >= CERTAIN > least
 
 
-def decide_all(texts: ToolTexts, collected: Sequence[Evidence]) -> dict[str, Verdict]:
+def decide_all(texts: ToolTexts, collected: Collected) -> Verdicts:
     """The verdict on each hint; a description that does not show a read leaves none."""
     verdicts = {hint: decide(hint, collected) for hint in HINTS}
     read = verdicts[READ_ONLY]
@@ -85,9 +109,9 @@ def decide_all(texts: ToolTexts, collected: Sequence[Evidence]) -> dict[str, Ver
     return verdicts
 
 
-def derive_verdicts(tools: Sequence[Tool]) -> list[dict[str, Verdict]]:
+def derive_verdicts(tools: Sequence[Tool]) -> list[Verdicts]:
     """A verdict on each hint of each tool of a server, in their order."""
-    verdicts: list[dict[str, Verdict]] = []
+    verdicts: list[Verdicts] = []
     for texts in parse_tools(tools):
         collected = collect_evidence(texts)
         verdicts.append(decide_all(texts, collected))
