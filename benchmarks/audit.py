@@ -12,9 +12,17 @@ from benchmarks import figures
 from copier_fastmcp_engine.testing.lock import HINTS
 
 
-def share(hits: int, total: int) -> str:
+def format_share(hits: int, total: int) -> str:
     """How many of how many, and the percentage."""
     return f"{hits} of {total} ({hits / total:.1%})" if total else "none"
+
+
+def measure_median(count: int, turns: int) -> float:
+    """The median of the CPU seconds for a number of tools."""
+    times: list[float] = []
+    for _ in range(turns):
+        times.append(measure_cpu(count))
+    return statistics.median(times)
 
 
 def run_benchmark(turns: int) -> Iterator[figures.Answer]:
@@ -22,16 +30,16 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     result = measure("blind")
     rows = [["hint", "faults found", "findings right"]]
     for hint in (*HINTS, None):
-        kinds = (result.share(kind, hint) for kind in ("recall", "precision"))
-        rows.append([hint or "all", *(share(*pair) for pair in kinds)])
+        recall = format_share(*result.share("recall", hint))
+        precision = format_share(*result.share("precision", hint))
+        rows.append([hint or "all", recall, precision])
     yield figures.Table(rows)
-    hundred = statistics.median([measure_cpu(100) for _ in range(turns)])
-    many = statistics.median([measure_cpu(1000) for _ in range(turns)])
+    floor = measure_median(100, turns)
     yield figures.Figure(
         what="CPU for 1,000 tools",
         unit="s",
-        ours=many,
-        floor=hundred,
+        ours=measure_median(1000, turns),
+        floor=floor,
         beside="100 tools",
         at_most=2,
     )

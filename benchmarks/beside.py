@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,22 +25,34 @@ UV = subprocess.run(
     [ROOT / "scripts/_uv"], capture_output=True, text=True, check=True
 ).stdout.strip()
 COPIER = "copier>=9.18,!=9.19.0"  # as the README asks for it
-OURS, THEIRS = "copier-fastmcp", "create-mcp 0.2.0"
+OURS, PEER = "copier-fastmcp", "create-mcp 0.2.0"
+ON_THE_WIRE = (
+    "all four hints",
+    "titles",
+    "parameters described",
+    "closed input schemas",
+)
 HINTS = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
 
-def environ() -> dict[str, str]:
+def build_environment() -> dict[str, str]:
     """The environment without the checkout's own virtual environment."""
-    clean = {
-        k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")
-    }
-    return clean | {"PATH": f"{Path(UV).parent}{os.pathsep}{clean['PATH']}"}
+    environment = dict(os.environ)
+    environment.pop("VIRTUAL_ENV", None)
+    environment.pop("PYTHONPATH", None)
+    folders = [str(Path(UV).parent), environment["PATH"]]
+    environment["PATH"] = os.pathsep.join(folders)
+    return environment
 
 
 def run(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a program in a folder."""
     return subprocess.run(
-        list(map(str, words)), cwd=folder, env=environ(), capture_output=True, text=True
+        list(map(str, words)),
+        cwd=folder,
+        env=build_environment(),
+        capture_output=True,
+        text=True,
     )
 
 
@@ -82,10 +94,10 @@ def list_tools(name: str, project: Path) -> list[dict[str, Any]]:
         "NOTES_MCP_DATABASE": ":memory:",
         "MCP_DATABASE_PATH": str(project / "x.db"),
     }
-    return first_answer([UV, "run", "--quiet", *words], project, settings)
+    return fetch_tools([UV, "run", "--quiet", *words], project, settings)
 
 
-def first_answer(
+def fetch_tools(
     command: list[str], folder: Path, settings: dict[str, str]
 ) -> list[dict[str, Any]]:
     """The tools that a server answers over stdio, by hand-written messages."""
@@ -102,7 +114,7 @@ def first_answer(
     process = subprocess.Popen(
         command,
         cwd=folder,
-        env=environ() | settings,
+        env=build_environment() | settings,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -170,21 +182,19 @@ def time_suite(project: Path) -> float:
 
 def notices_mistake(name: str, project: Path, mistake: str) -> bool:
     """Whether the suite fails when the mistake is made."""
-    our_edit, their_edit = MISTAKES[mistake]
+    our_edit, other_edit = MISTAKES[mistake]
     if name == OURS:
-        path, old, new = (
-            project / f"src/notes_mcp/tools/{our_edit[0]}.py",
-            our_edit[1],
-            our_edit[2],
-        )
+        module, old, new = our_edit
+        path = project / f"src/notes_mcp/tools/{module}.py"
     else:
-        path, old, new = project / "src/notes/tools.py", their_edit[0], their_edit[1]
+        old, new = other_edit
+        path = project / "src/notes/tools.py"
     before = path.read_text() if path.exists() else None
     if before is None:
         path.write_text(new)
     else:
-        at = before.rindex(old)
-        path.write_text(before[:at] + new + before[at + len(old) :])
+        start, _, end = before.rpartition(old)
+        path.write_text(start + new + end)
     try:
         return not passes(project)
     finally:
@@ -195,44 +205,37 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     """The figures, then the tables."""
     with tempfile.TemporaryDirectory() as place:
         template = clone_template(Path(place, "template"))
-        folders = {name: Path(place, name.split()[0]) for name in (OURS, THEIRS)}
-        ways = []
-        for name, folder in folders.items():
+        projects: dict[str, Path] = {}
+        ways: list[Callable[[], float]] = []
+        for name in (OURS, PEER):
+            folder = Path(place, name.split()[0])
+            projects[name] = folder / "notes"
             ways.append(partial(time_from_nothing, name, template, folder))
-        own_seconds, floor = figures.in_turns(turns, *ways)
+        own_seconds, floor = figures.measure_in_turns(turns, *ways)
         yield figures.Figure(
             what="nothing to the first tools/list",
             unit="s",
             ours=own_seconds,
             floor=floor,
-            beside=THEIRS,
+            beside=PEER,
             ratio_at_most=1.2,
         )
-        projects = {name: folder / "notes" for name, folder in folders.items()}
         pinned = run(UV, "run", "--quiet", "tests/policy/pin.py", folder=projects[OURS])
         assert pinned.returncode == 0, pinned.stderr
-        own_seconds, floor = figures.in_turns(
-            2, *(partial(time_suite, checkout) for checkout in projects.values())
-        )
+        suites = [partial(time_suite, project) for project in projects.values()]
+        own_seconds, floor = figures.measure_in_turns(2, *suites)
         yield figures.Figure(
             what="the emitted suite",
             unit="s",
             ours=own_seconds,
             floor=floor,
-            beside=THEIRS,
+            beside=PEER,
         )
-        rows = [["on the wire", *projects]]
-        names = [
-            "all four hints",
-            "titles",
-            "parameters described",
-            "closed input schemas",
-        ]
-        wires = []
+        columns = [["on the wire", *ON_THE_WIRE]]
         for name, project in projects.items():
-            wires.append(count_on_the_wire(list_tools(name, project)))
-        rows += [list(row) for row in zip(names, *wires, strict=True)]
-        yield figures.Table(rows)
+            counts = count_on_the_wire(list_tools(name, project))
+            columns.append([name, *counts])
+        yield figures.Table.of_columns(*columns)
         rows = [["mistake", *projects]]
         noticed = dict.fromkeys(projects, 0)
         for mistake in MISTAKES:

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from mcp.shared.exceptions import MCPError
 from support import clone_template
 
 from benchmarks import ROOT, figures
-from benchmarks.beside import HINTS, UV, environ, first_answer, run
+from benchmarks.beside import HINTS, UV, build_environment, fetch_tools, run
 
 DOCUMENT = "@octokit/openapi@23.0.2"
 OPERATIONS = [
@@ -154,14 +155,17 @@ def from_openapi(document: Path) -> Callable[[Path], None]:
     return make
 
 
-def doors(template: Path, document: Path, address: str) -> list[Door]:
+def build_doors(template: Path, document: Path, address: str) -> list[Door]:
     """All of them."""
     tools = "add_note, list_notes, get_note, delete_note"
-    chosen = [word for door in OPERATIONS for word in ("--operation", door)]
+    chosen: list[str] = []
+    for operation in OPERATIONS:
+        chosen += ["--operation", operation]
     suite = [".venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     serve = [UV, "run", "--quiet"]
     alone = [*serve, "--no-project", "--with", "fastmcp>=4.1,<5", "python", "server.py"]
-    mine, script = {"NOTES_MCP_DATABASE": ":memory:"}, str(len(SCRIPT.splitlines()))
+    mine = {"NOTES_MCP_DATABASE": ":memory:"}
+    script = str(len(SCRIPT.splitlines()))
     github = make_project(
         template, "--from", document, *chosen, "--server-name", "github-mcp"
     )
@@ -183,7 +187,7 @@ def time_opening(door: Door, place: Path) -> float:
     door.folder.parent.mkdir()
     began = time.perf_counter()
     door.make(door.folder)
-    first_answer(door.command, door.folder, door.environment)
+    fetch_tools(door.command, door.folder, door.environment)
     return time.perf_counter() - began
 
 
@@ -198,16 +202,17 @@ async def decline_deletion(door: Door, mode: str) -> str:
     transport = StdioTransport(
         door.command[0],
         door.command[1:],
-        env=environ() | door.environment,
+        env=build_environment() | door.environment,
         cwd=str(door.folder),
         keep_alive=False,
         log_file=door.folder / "client.log",
     )
     async with Client[Any](transport, mode=mode, elicitation_handler=no) as client:
-        tools = [tool.name for tool in await client.list_tools()]
-        name = next(
-            (name for name in tools if re.search("delete.*(note|comment)", name)), ""
-        )
+        name = ""
+        for tool in await client.list_tools():
+            if re.search("delete.*(note|comment)", tool.name):
+                name = tool.name
+                break
         if not name:
             return "no tool deletes"
         arguments = {"owner": "o", "repo": "r", "comment_id": 1}
@@ -223,7 +228,8 @@ async def decline_deletion(door: Door, mode: str) -> str:
                 "get_note", arguments, raise_on_error=False
             )
             deleted = outcomes.is_error
-    return f"{'asked' if confirmations else 'not asked'}, {'deleted' if deleted else 'kept'}"
+    asked = "asked" if confirmations else "not asked"
+    return f"{asked}, deleted" if deleted else f"{asked}, kept"
 
 
 def describe_decline(door: Door, mode: str) -> str:
@@ -241,29 +247,37 @@ def run_suite(door: Door) -> tuple[str, str]:
     began = time.perf_counter()
     done = run(*door.suite, folder=door.folder)
     took = f"{time.perf_counter() - began:.1f}"
-    counts = re.findall(r"(\d+) passed", done.stdout)
-    passed = (
-        int(counts[-1])
-        if counts
-        else sum(
-            line.count(".")
-            for line in done.stdout.splitlines()
-            if re.match(r"^[.sx]+( +\[|$)", line)
-        )
-    )
-    return f"{passed} pass" if done.returncode == 0 else "fails", took
+    if done.returncode != 0:
+        return "fails", took
+    return f"{count_passed(done.stdout)} pass", took
+
+
+def count_passed(output: str) -> int:
+    """How many tests passed: by pytest's summary, else by its dots."""
+    counts = re.findall(r"(\d+) passed", output)
+    if counts:
+        return int(counts[-1])
+    passed = 0
+    for line in output.splitlines():
+        if re.match(r"^[.sx]+( +\[|$)", line):
+            passed += line.count(".")
+    return passed
 
 
 def build_column(door: Door, seconds: float) -> list[str]:
     """A column of the table."""
-    tools = first_answer(door.command, door.folder, door.environment)
-    size = len(
-        json.dumps({"tools": tools}, ensure_ascii=False, separators=(",", ":")).encode()
-    )
-    hinted = sum((tool.get("annotations") or {}).keys() >= HINTS for tool in tools)
-    eras = [describe_decline(door, mode) for mode in ERAS.values()]
+    tools = fetch_tools(door.command, door.folder, door.environment)
+    listing = {"tools": tools}
+    text = json.dumps(listing, ensure_ascii=False, separators=(",", ":"))
+    size = len(text.encode())
+    hinted = 0
+    for tool in tools:
+        hinted += (tool.get("annotations") or {}).keys() >= HINTS
     cells = [door.written, f"{seconds:.1f}", str(len(tools)), f"{size:,}"]
-    return [*cells, f"{hinted}/{len(tools)}", *eras, *run_suite(door)]
+    cells.append(f"{hinted}/{len(tools)}")
+    for mode in ERAS.values():
+        cells.append(describe_decline(door, mode))
+    return [*cells, *run_suite(door)]
 
 
 def run_benchmark(turns: int) -> Iterator[figures.Answer]:
@@ -280,15 +294,13 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
         packed = place / done.stdout.strip().splitlines()[-1]
         shutil.unpack_archive(packed, place / "github")
         (document,) = (place / "github").rglob("api.github.com.json")
-        ways = doors(template, document, address)
-        taken = figures.in_turns(
-            turns, *(lambda door=door: time_opening(door, place) for door in ways)
-        )
-        columns = [
-            [door.name, *build_column(door, spent)]
-            for door, spent in zip(ways, taken, strict=True)
-        ]
-        yield figures.Table([list(row) for row in zip(heads, *columns, strict=True)])
+        doors = build_doors(template, document, address)
+        openings = [partial(time_opening, door, place) for door in doors]
+        times = figures.measure_in_turns(turns, *openings)
+        columns = [heads]
+        for door, seconds in zip(doors, times, strict=True):
+            columns.append([door.name, *build_column(door, seconds)])
+        yield figures.Table.of_columns(*columns)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 OURS = "copier-fastmcp"
-BEGIN, END = (
-    "<!-- figures: scripts/measure writes them -->",
-    "<!-- end of the figures -->",
-)
+BEGIN = "<!-- figures: scripts/measure writes them -->"
+END = "<!-- end of the figures -->"
 DIGITS = {"s": 2, "ms": 2, "": 0}
 
 
@@ -49,20 +47,20 @@ class Figure:
         """The aim in words; empty where there is none."""
         if self.ratio_at_most is not None:
             return f"at most {self.ratio_at_most:g} x"
-        return (
-            f"at most {self.at_most:g} {self.unit}" if self.at_most is not None else ""
-        )
+        if self.at_most is not None:
+            return f"at most {self.at_most:g} {self.unit}"
+        return ""
 
     @property
     def verdict(self) -> str:
         """Whether the aim is reached, at the precision that is printed."""
         if self.ratio_at_most is not None:
-            return "yes" if round(self.ratio, 2) <= self.ratio_at_most else "no"
-        if self.at_most is not None:
-            return (
-                "yes" if round(self.ours, DIGITS[self.unit]) <= self.at_most else "no"
-            )
-        return ""
+            is_reached = round(self.ratio, 2) <= self.ratio_at_most
+        elif self.at_most is not None:
+            is_reached = round(self.ours, DIGITS[self.unit]) <= self.at_most
+        else:
+            return ""
+        return "yes" if is_reached else "no"
 
     def cells(self) -> list[str]:
         """What a row of a table shows."""
@@ -80,16 +78,21 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """Anything that is not a time beside a floor; the first row is the head."""
+    """Anything that is not a time next to a floor; the first row is the head."""
 
     rows: Sequence[Sequence[str]]
+
+    @classmethod
+    def of_columns(cls, *columns: Iterable[str]) -> "Table":
+        """A table whose first column is the head of each row."""
+        return cls(list(map(list, zip(*columns, strict=True))))
 
 
 Answer = Figure | Table
 HEAD = ["", "ours", "floor", "ratio", "aim"]
 
 
-def in_turns(turns: int, *things: Callable[[], float]) -> list[float]:
+def measure_in_turns(turns: int, *things: Callable[[], float]) -> list[float]:
     """Measure things in turns, so that a busy moment of the machine meets all of them.
 
     Args:
@@ -109,11 +112,13 @@ def in_turns(turns: int, *things: Callable[[], float]) -> list[float]:
     return [statistics.median(times) for times in taken]
 
 
-def markdown(rows: Iterable[Sequence[str]]) -> str:
+def format_table(rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table; the first row is its head."""
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    lines.insert(1, "| " + " | ".join("---" for _ in next(iter(rows), ())) + " |")
-    return "\n".join(lines) + "\n"
+    head, *body = rows
+    lines: list[str] = []
+    for row in (head, ["---"] * len(head), *body):
+        lines.append(f"| {' | '.join(row)} |\n")
+    return "".join(lines)
 
 
 # What is said above a table in the README, by the section of the page that it comes from.
@@ -125,7 +130,7 @@ ABOUT = {
 API = ("copier-fastmcp, API", "from_openapi")
 
 
-def compared(page: str) -> dict[str, list[list[str]]]:
+def extract_comparisons(page: str) -> dict[str, list[list[str]]]:
     """The tables of a measured page in which ours stands beside another maker of servers, by section.
 
     Args:
@@ -186,12 +191,13 @@ def _day(page: str) -> str:
 def _between(text: str, written: str) -> str:
     """A document with a text between its two comments; as it is where it has none."""
     before, _, tail = text.partition(BEGIN)
-    return (
-        f"{before}{BEGIN}\n\n{written}\n{END}{tail.partition(END)[2]}" if tail else text
-    )
+    if not tail:
+        return text
+    _, _, after = tail.partition(END)
+    return f"{before}{BEGIN}\n\n{written}\n{END}{after}"
 
 
-def with_peers(readme: str, page: str) -> str:
+def insert_peers(readme: str, page: str) -> str:
     """A README with the tables of a measured page that have other makers of servers beside ours.
 
     Args:
@@ -199,22 +205,22 @@ def with_peers(readme: str, page: str) -> str:
         page: The text of docs/performance.md.
     """
     parts = []
-    for name, rows in compared(page).items():
-        parts.append(f"{ABOUT.get(name, name)}\n\n{markdown(rows)}")
+    for name, rows in extract_comparisons(page).items():
+        parts.append(f"{ABOUT.get(name, name)}\n\n{format_table(rows)}")
     if not parts:
         return readme
     parts.append(f"{_day(page)}: [docs/performance.md](docs/performance.md).\n")
     return _between(readme, "\n".join(parts))
 
 
-def with_door(guide: str, page: str) -> str:
+def insert_api_table(guide: str, page: str) -> str:
     """The guide for who has an API, with what a measured page says of servers made from a document.
 
     Args:
         guide: The text of docs/api.md.
         page: The text of docs/performance.md.
     """
-    head, *rows = compared(page).get("doors", [[""]])
+    head, *rows = extract_comparisons(page).get("doors", [[""]])
     if not set(API) <= set(head):
         return guide
     own, other = map(head.index, API)
@@ -222,10 +228,10 @@ def with_door(guide: str, page: str) -> str:
     for row in rows:
         selected.append([row[0], row[own], row[other]])
     source = f"{_day(page)} with `python -m benchmarks.doors`.\n"
-    return _between(guide, f"{markdown(selected)}\n{source}")
+    return _between(guide, f"{format_table(selected)}\n{source}")
 
 
-def answers_of(lines: str) -> Iterator[Answer]:
+def parse_answers(lines: str) -> Iterator[Answer]:
     """What a benchmark printed with --json."""
     for line in filter(None, lines.splitlines()):
         rows = json.loads(line)
@@ -244,17 +250,17 @@ def run(benchmark: Callable[[int], Iterable[Answer]], turns: int) -> None:
     # Where it is set, Python compiles every module at every start, ours and the floor's: few computers do.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
-    words = [word for word in sys.argv[1:] if not word.startswith("--")]
     if "--short" in sys.argv:
         turns = max(1, turns // 10)
-    for answer in benchmark(int(words[0]) if words else turns):
+    for word in sys.argv[1:]:
+        if not word.startswith("--"):
+            turns = int(word)
+            break
+    for answer in benchmark(turns):
         if "--json" in sys.argv:
             print(json.dumps(dataclasses.asdict(answer)), flush=True)
             continue
         rows = [answer.cells()] if isinstance(answer, Figure) else answer.rows
-        for row in rows:
-            print(
-                *(f"{cell:<{30 if n == 0 else 1}}" for n, cell in enumerate(row)),
-                sep="   ",
-            )
+        for name, *cells in rows:
+            print(f"{name:<30}", *cells, sep="   ")
         sys.stdout.flush()

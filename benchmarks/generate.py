@@ -59,7 +59,7 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
         floor = constant(template, Path(work, "constant"))
         for count in COUNTS:
             tools = ", ".join(f"get_thing{n}" for n in range(count))
-            seconds = figures.in_turns(
+            seconds = figures.measure_in_turns(
                 turns if count < 1000 else max(1, turns // 3),
                 partial(copy, template, tools),
                 partial(copy, floor, tools),

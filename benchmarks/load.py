@@ -25,12 +25,24 @@ from listening import free_port, running
 from support import clone_template, render
 
 from benchmarks import figures
-from benchmarks.serve import by_hand
+from benchmarks.serve import write_by_hand
 
 CLIENTS, SECONDS = 200, 10.0
 TOOLS = "get_note, create_note, delete_note"
 PAGE, TICKS = float(os.sysconf("SC_PAGE_SIZE")), float(os.sysconf("SC_CLK_TCK"))
 SETTLED = 3  # seconds without a call, after which memory is looked at again
+ROWS = (
+    "calls answered",
+    "errors",
+    "writes lost",
+    "writes not in the audit trail",
+    "memory after the first 2 s and at the end, MiB",
+)
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "load", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 Times = dict[str, list[float]]
 
 
@@ -42,13 +54,11 @@ class Served:
     folder: Path
     process: subprocess.Popen[bytes]
     port: int
-    times: Times = dataclasses.field(
-        default_factory=dict
-    )  # milliseconds of each call, by its kind
+    # Milliseconds of each call, by its kind.
+    times: Times = dataclasses.field(default_factory=dict)
     errors: list[str] = dataclasses.field(default_factory=list)
-    remaining: set[str] = dataclasses.field(
-        default_factory=set
-    )  # created, and not deleted since
+    # Notes that were created, and not deleted since.
+    remaining: set[str] = dataclasses.field(default_factory=set)
     deleted: set[str] = dataclasses.field(default_factory=set)
 
     @property
@@ -59,13 +69,10 @@ class Served:
     @property
     def busy(self) -> float:
         """Milliseconds of a processor that it has used."""
-        used = (
-            Path(f"/proc/{self.process.pid}/stat")
-            .read_text()
-            .rpartition(")")[2]
-            .split()[11:13]
-        )
-        return sum(map(int, used)) / TICKS * 1000
+        text = Path(f"/proc/{self.process.pid}/stat").read_text()
+        _, _, fields = text.rpartition(")")
+        user, system = fields.split()[11:13]
+        return (int(user) + int(system)) / TICKS * 1000
 
     @property
     def memory(self) -> float:
@@ -81,14 +88,11 @@ class Served:
 
     def unrecorded(self) -> int:
         """How many answered writes have no line in the audit trail."""
-        files = self.folder.glob("trail.jsonl*")  # a full one has a name of its own
-        lines = [
-            line
-            for file in files
-            for line in file.read_text(encoding="utf-8").splitlines()
-        ]
-        applied = [line for line in lines if json.loads(line)["outcome"] == "applied"]
-        return len(self.remaining) + 2 * len(self.deleted) - len(applied)
+        applied = 0
+        for file in self.folder.glob("trail.jsonl*"):  # a full one has its own name
+            for line in file.read_text(encoding="utf-8").splitlines():
+                applied += json.loads(line)["outcome"] == "applied"
+        return len(self.remaining) + 2 * len(self.deleted) - applied
 
 
 @contextlib.contextmanager
@@ -101,7 +105,7 @@ def serving(
         run = ["run", "--http", "--port", str(port)]
         words = ["-c", "from notes_mcp.cli import main; main()", *run]
         if hand:
-            text = by_hand(project).read_text()
+            text = write_by_hand(project).read_text()
             script = project / "by_hand_http.py"
             stdio, http = '"stdio", ', f'"http", host="127.0.0.1", port={port}, '
             assert stdio in text
@@ -142,15 +146,7 @@ class Client:
         self, kind: str, tool: str, arguments: Mapping[str, object]
     ) -> dict[str, Any]:
         """The structured content of a result; RuntimeError: it is an error."""
-        about = {
-            "protocolVersion": "2026-07-28",
-            "clientInfo": {"name": "load", "version": "1"},
-            "clientCapabilities": {},
-        }
-        meta = {
-            f"io.modelcontextprotocol/{name}": value for name, value in about.items()
-        }
-        params = {"name": tool, "arguments": arguments, "_meta": meta}
+        params = {"name": tool, "arguments": arguments, "_meta": META}
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         body = json.dumps(request).encode()
         head = (
@@ -170,6 +166,18 @@ class Client:
         self.server.times.setdefault(kind, []).append(taken)
         content: dict[str, Any] = result["structuredContent"]
         return content
+
+    async def delete(self, note_id: int) -> None:
+        """Delete a note, where the server is gated after a preview; RuntimeError: it was not deleted."""
+        arguments: dict[str, object] = {"note_id": note_id}
+        if self.server.gated:
+            preview = await self.call("delete_note, preview", "delete_note", arguments)
+            if preview["outcome"] != "preview":
+                raise RuntimeError(str(preview))
+            arguments["confirm"] = True
+        result = await self.call("delete_note, apply", "delete_note", arguments)
+        if self.server.gated and result["outcome"] != "applied":
+            raise RuntimeError(str(result))
 
     async def _answer(self) -> str:
         """The body of an answer, whole or in chunks."""
@@ -197,19 +205,7 @@ async def run_client(server: Served, until: float) -> None:
                     raise RuntimeError(f"{name} was made twice")
                 server.remaining.add(name)
                 await client.call("get_note", "get_note", {"note_id": int(name)})
-                steps = ["preview", "apply"] if server.gated else ["apply"]
-                for step in steps:
-                    confirm = (
-                        {"confirm": True} if step == "apply" and server.gated else {}
-                    )
-                    arguments = {"note_id": int(name), **confirm}
-                    came = await client.call(
-                        f"delete_note, {step}", "delete_note", arguments
-                    )
-                    if server.gated and came["outcome"] != {"apply": "applied"}.get(
-                        step, step
-                    ):
-                        raise RuntimeError(str(came))
+                await client.delete(int(name))
                 server.remaining.discard(name)
                 server.deleted.add(name)
                 if time.monotonic() > until:
@@ -227,7 +223,9 @@ async def run_client(server: Served, until: float) -> None:
 async def flood(server: Served, clients: int, seconds: float) -> None:
     """So many clients at once, for so long."""
     until = time.monotonic() + seconds
-    await asyncio.gather(*(run_client(server, until) for _ in range(clients)))
+    async with asyncio.TaskGroup() as group:
+        for _ in range(clients):
+            group.create_task(run_client(server, until))
 
 
 def quantile(times: list[float], part: float) -> float:
@@ -253,17 +251,15 @@ def run_benchmark(
         used: dict[str, float] = {}
         for turn in range(slices + 1):
             for name, server in servers.items():
-                asyncio.run(
-                    flood(server, clients, seconds if turn else min(2.0, seconds))
-                )
+                slice_seconds = seconds if turn else min(2.0, seconds)
+                asyncio.run(flood(server, clients, slice_seconds))
                 if not turn:  # it has everything in memory that it needs
                     began[name], used[name] = server.memory, server.busy
                     server.times.clear()
         time.sleep(SETTLED)
-        cost = {
-            name: (sample.busy - used[name]) / sample.calls
-            for name, sample in servers.items()
-        }
+        cost: dict[str, float] = {}
+        for name, server in servers.items():
+            cost[name] = (server.busy - used[name]) / server.calls
         for name in [*servers][:2]:
             yield figures.Figure(
                 what=f"{name}: processor for a call",
@@ -284,24 +280,20 @@ def run_benchmark(
                         floor=quantile(floor, part),
                         beside="by hand, not gated" if "delete" in kind else "by hand",
                     )
-        rows = [["", *servers]]
-        rows.append(
-            ["calls answered", *(str(sample.calls) for sample in servers.values())]
-        )
-        rows.append(
-            ["errors", *(str(len(sample.errors)) for sample in servers.values())]
-        )
-        rows.append(
-            ["writes lost", *(str(len(sample.lost())) for sample in servers.values())]
-        )
-        unrecorded = servers["ours, with an audit trail"].unrecorded()
-        rows.append(["writes not in the audit trail", "", str(unrecorded), ""])
-        held = [
-            f"{began[name]:.0f} -> {sample.memory:.0f}"
-            for name, sample in servers.items()
-        ]
-        rows.append(["memory after the first 2 s and at the end, MiB", *held])
-        yield figures.Table(rows)
+        columns = [["", *ROWS]]
+        for name, server in servers.items():
+            is_audited = name == "ours, with an audit trail"
+            columns.append(
+                [
+                    name,
+                    str(server.calls),
+                    str(len(server.errors)),
+                    str(len(server.lost())),
+                    str(server.unrecorded()) if is_audited else "",
+                    f"{began[name]:.0f} -> {server.memory:.0f}",
+                ]
+            )
+        yield figures.Table.of_columns(*columns)
 
 
 if __name__ == "__main__":

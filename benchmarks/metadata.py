@@ -36,7 +36,7 @@ async def say(
     return Answer(text=text)
 
 
-def server(count: int) -> FastMCP:
+def build_server(count: int) -> FastMCP:
     """A server of `count` tools, each built and served as the generated server does it."""
     from notes_mcp.policy import POLICY, read
     from notes_mcp.settings import Settings
@@ -57,13 +57,12 @@ def server(count: int) -> FastMCP:
     return mcp
 
 
-def overrides(path: Path, count: int) -> Path:
+def write_overrides(path: Path, count: int) -> Path:
     """A metadata file with one override a tool."""
-    lines = [
-        f"  say_{number:04}: {{description: Say it {number}}}"
-        for number in range(count)
-    ]
-    path.write_text("\n".join(["version: 1", "tools:", *lines]))
+    lines = ["version: 1", "tools:"]
+    for number in range(count):
+        lines.append(f"  say_{number:04}: {{description: Say it {number}}}")
+    path.write_text("\n".join(lines))
     path.chmod(0o600)
     return path
 
@@ -81,36 +80,51 @@ def time_override(mcp: FastMCP, path: Path) -> float:
 
 def time_override_of_server(count: int, path: Path) -> float:
     """The milliseconds of laying a file over a new server."""
-    return time_override(server(count), path)
+    return time_override(build_server(count), path)
 
 
-async def time_calls(client: Client[Any]) -> tuple[float, float]:
-    """Milliseconds of one tools/list and one tools/call."""
-    started = time.perf_counter()
-    await client.list_tools()
-    listed = time.perf_counter() - started
-    started = time.perf_counter()
-    for _ in range(CALLS):
-        await client.call_tool("say_0007", {})
-    return listed * 1000, (time.perf_counter() - started) * 1000 / CALLS
+class Times:
+    """Milliseconds of tools/list and of tools/call, by method."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.lists: list[float] = []
+        self.calls: list[float] = []
+
+    async def measure(self, client: Client[Any]) -> None:
+        """Add one tools/list and one tools/call."""
+        started = time.perf_counter()
+        await client.list_tools()
+        listed = time.perf_counter()
+        for _ in range(CALLS):
+            await client.call_tool("say_0007", {})
+        called = time.perf_counter()
+        self.lists.append((listed - started) * 1000)
+        self.calls.append((called - listed) * 1000 / CALLS)
+
+    def compute_medians(self) -> dict[str, float]:
+        """The medians by method."""
+        return {
+            "tools/list": statistics.median(self.lists),
+            "tools/call": statistics.median(self.calls),
+        }
 
 
 async def compare_medians(
     count: int, turns: int, path: Path
-) -> tuple[list[float], list[float]]:
+) -> tuple[dict[str, float], dict[str, float]]:
     """The medians of list and call, with overrides and without."""
-    with_texts, without = server(count), server(count)
+    with_texts = build_server(count)
+    without = build_server(count)
     time_override(with_texts, path)
-    taken: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
+    times, floor_times = Times(), Times()
     async with Client(with_texts) as client, Client(without) as floor_client:
-        assert (await client.list_tools())[0].description == "Say it 0"
+        tools = await client.list_tools()
+        assert tools[0].description == "Say it 0"
         for _ in range(turns):
-            taken[0].append(await time_calls(client))
-            taken[1].append(await time_calls(floor_client))
-    first, second = (
-        [statistics.median(kind) for kind in zip(*runs, strict=True)] for runs in taken
-    )
-    return first, second
+            await times.measure(client)
+            await floor_times.measure(floor_client)
+    return times.compute_medians(), floor_times.compute_medians()
 
 
 def run_benchmark(turns: int) -> Iterator[figures.Answer]:
@@ -120,18 +134,18 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
         project = on_the_package(rendered)
         sys.path[:0] = [str(project / "src"), str(ENGINE)]
         for count in (100, 1000):
-            path = overrides(Path(work, f"{count}.yaml"), count)
+            path = write_overrides(Path(work, f"{count}.yaml"), count)
             medians, floor = asyncio.run(compare_medians(count, turns, path))
-            for kind, what in enumerate(("tools/list", "tools/call")):
+            for method, median in medians.items():
                 yield figures.Figure(
-                    what=f"{what}, {count:,} tools",
+                    what=f"{method}, {count:,} tools",
                     unit="ms",
-                    ours=medians[kind],
-                    floor=floor[kind],
+                    ours=median,
+                    floor=floor[method],
                     beside="without overrides",
                     ratio_at_most=1.1,
                 )
-            laid, none = figures.in_turns(
+            laid, none = figures.measure_in_turns(
                 5,
                 partial(time_override_of_server, count, path),
                 partial(time_override_of_server, count, Path("none")),

@@ -5,6 +5,7 @@ Five servers with hand-written bodies (tests/mutants); each row is one tool. usa
 
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,30 +17,38 @@ from benchmarks import figures
 def run_benchmark(turns: int) -> Iterator[figures.Answer]:
     """A table of the servers; it is the same whatever the machine."""
     table = [["server", "lying tools found", "correct tools called wrong"]]
-    sums = [0, 0, 0, 0]
+    total: Counter[str] = Counter()
     for server in SERVERS:
-        with tempfile.TemporaryDirectory() as folder:
-            all_rows = load_rows(server)
-            findings_by_tool = run_suite(write_project(server, all_rows, Path(folder)))
-        noticed = lying = accused = correct = 0
-        for row in all_rows:
-            findings = findings_by_tool.get(row.name, [])
-            if row.finds:
-                lying += 1
-                pattern = re.compile(row.finds, re.DOTALL)
-                noticed += any(map(pattern.search, findings))
-            else:
-                correct += 1
-                accused += row.name in findings_by_tool
-        counts = [noticed, lying, accused, correct]
-        sums = [total + added for total, added in zip(sums, counts, strict=True)]
-        table.append(line(server, counts))
-    yield figures.Table([*table, line("all", sums)])
+        counts = count_findings(server)
+        total += counts
+        table.append(format_row(server, counts))
+    yield figures.Table([*table, format_row("all", total)])
 
 
-def line(name: str, counts: list[int]) -> list[str]:
+def count_findings(server: str) -> Counter[str]:
+    """How many of a server's lying tools are found, and how many correct ones are called wrong."""
+    rows = load_rows(server)
+    with tempfile.TemporaryDirectory() as folder:
+        project = write_project(server, rows, Path(folder))
+        findings_by_tool = run_suite(project)
+    counts: Counter[str] = Counter()
+    for row in rows:
+        findings = findings_by_tool.get(row.name, [])
+        if row.finds:
+            pattern = re.compile(row.finds, re.DOTALL)
+            counts["lying"] += 1
+            counts["found"] += any(map(pattern.search, findings))
+        else:
+            counts["correct"] += 1
+            counts["accused"] += row.name in findings_by_tool
+    return counts
+
+
+def format_row(name: str, counts: Counter[str]) -> list[str]:
     """A row of the table."""
-    return [name, f"{counts[0]} of {counts[1]}", f"{counts[2]} of {counts[3]}"]
+    found = f"{counts['found']} of {counts['lying']}"
+    accused = f"{counts['accused']} of {counts['correct']}"
+    return [name, found, accused]
 
 
 if __name__ == "__main__":

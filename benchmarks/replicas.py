@@ -25,7 +25,7 @@ from support import clone_template, render
 
 from benchmarks import figures
 from benchmarks.load import CLIENTS, Client, Served, Times, quantile
-from benchmarks.serve import by_hand
+from benchmarks.serve import write_by_hand
 
 SECONDS = 10.0
 PERIOD = 5.0  # seconds between two rounds of a client, of four calls each
@@ -162,9 +162,9 @@ async def run_clients(pair: Pair, clients: int, seconds: float) -> None:
     await asyncio.gather(*(run_client(pair, n, seconds) for n in range(clients)))
 
 
-def write_by_hand(project: Path) -> Path:
+def write_http_server(project: Path) -> Path:
     """Write the same server by hand; its last argument is the port."""
-    text = by_hand(project).read_text()
+    text = write_by_hand(project).read_text()
     assert STDIO in text
     run = 'import sys\n\nmcp.run("http", host="127.0.0.1", port=int(sys.argv[-1]), show_banner=False)\n'
     script = project / "by_hand_replica.py"
@@ -208,7 +208,7 @@ def run_benchmark(
         run = ["-c", "from notes_mcp.cli import main; main()", "run", "--http"]
         commands = {
             "ours": (project, [*run, "--port"]),
-            "by hand": (hand, [str(write_by_hand(hand))]),
+            "by hand": (hand, [str(write_http_server(hand))]),
         }
         pairs = {}
         for name, (folder, words) in commands.items():

@@ -48,7 +48,7 @@ DECORATOR = """@mcp.tool(title="T", annotations=ToolAnnotations(title="T", readO
 async def"""
 
 
-def by_hand(project: Path) -> Path:
+def write_by_hand(project: Path) -> Path:
     """The same tools in one file, as a person writes FastMCP: its decorators, hints by hand."""
     parts = [HEAD]
     for path in sorted((project / "src/notes_mcp/tools").glob("[a-z]*.py")):
@@ -108,10 +108,10 @@ async def compare_servers(
 ) -> list[float]:
     """The median milliseconds of what servers of several kinds answer; all of them run, and are asked in turns."""
     async with contextlib.AsyncExitStack() as stack:
-        clients = [
-            await stack.enter_async_context(start_client(answer, environ))
-            for answer in kinds
-        ]
+        clients: list[Client[Any]] = []
+        for words in kinds:
+            client = await stack.enter_async_context(start_client(words, environ))
+            clients.append(client)
         return await time_work(clients, work, times)
 
 
@@ -134,12 +134,15 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
             "NOTES_MCP_DATABASE": ":memory:",
         }
         command = ["-c", "from notes_mcp.cli import main; main()"]
-        their_seconds = [str(by_hand(project))]
-        kinds = [[*command, "run"], their_seconds]
+        kinds = [[*command, "run"], [str(write_by_hand(project))]]
         starts = [partial(time_first_list, words, environ) for words in kinds]
-        figures.in_turns(1, *starts)  # which compiles the bytecode
+        figures.measure_in_turns(1, *starts)  # which compiles the bytecode
         aims = [
-            ("start to the first tools/list", 1.05, figures.in_turns(turns, *starts))
+            (
+                "start to the first tools/list",
+                1.05,
+                figures.measure_in_turns(turns, *starts),
+            )
         ]
         calls: list[tuple[str, float, Work]] = [
             ("tools/list", 1.05, lambda client: client.list_tools()),
@@ -148,11 +151,13 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
         for what, aim, work in calls:
             rows = asyncio.run(compare_servers(kinds, environ, work, CALLS * turns))
             aims.append((what, aim, rows))
-        names = ", ".join(["search_notes", *(f"get_note{n}" for n in range(MANY - 1))])
-        many = render(template, Path(place, "many"), {"tools": names})
+        names = ["search_notes"]
+        for number in range(MANY - 1):
+            names.append(f"get_note{number}")
+        many = render(template, Path(place, "many"), {"tools": ", ".join(names)})
         listed = asyncio.run(
             compare_servers(
-                [[*command, "run"], [str(by_hand(many))]],
+                [[*command, "run"], [str(write_by_hand(many))]],
                 environ | {"PYTHONPATH": str(many / "src")},
                 lambda client: client.list_tools(),
                 max(7, turns * 2),
@@ -170,7 +175,7 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
             )
         makers = ["-c", "from copier_fastmcp.cli import main; main()"]
         for name, words in (("notes-mcp", command), ("copier-fastmcp", makers)):
-            own_seconds, floor = figures.in_turns(
+            own_seconds, floor = figures.measure_in_turns(
                 turns * 2,
                 partial(time_python, [*words, "--help"], environ),
                 partial(time_python, ["-c", EMPTY_APP], environ),

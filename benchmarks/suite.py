@@ -67,13 +67,13 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
             "annotations and probes": [],
         }
         for count in COUNTS:
-            tools = [
-                f"{KINDS[n % len(KINDS)]}_thing{n // len(KINDS):03}"
-                for n in range(count)
-            ]
+            tools: list[str] = []
+            for number in range(count):
+                thing, kind = divmod(number, len(KINDS))
+                tools.append(f"{KINDS[kind]}_thing{thing:03}")
             project = render(template, Path(work, f"{count}"), {"tools": tools})
             pin(project)
-            *own_seconds, floor = figures.in_turns(
+            *own_seconds, floor = figures.measure_in_turns(
                 turns,
                 partial(time_python, project, *SUITE),
                 partial(time_python, project, *SUITE, *PROOFS),

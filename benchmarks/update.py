@@ -67,7 +67,7 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
             git(project, "init", "--quiet")
             commit(project, "start")
             start = git(project, "rev-parse", "HEAD").strip()
-            seconds = figures.in_turns(
+            seconds = figures.measure_in_turns(
                 turns,
                 partial(update, project, start),
                 partial(copy, template, Path(place, "copied"), tools),

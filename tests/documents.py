@@ -22,7 +22,7 @@ from rich.style import Style
 from rich.text import Text
 from support import ROOT, environment
 
-from benchmarks.figures import with_door, with_peers
+from benchmarks.figures import insert_api_table, insert_peers
 
 WIDTH = 100
 TYPED = {
@@ -78,13 +78,15 @@ def readme(project: Path) -> str:
     )
     assert count == 1
     measured = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
-    return with_peers(text, measured)
+    return insert_peers(text, measured)
 
 
 def guide_to_an_api() -> str:
     """docs/api.md with what was measured."""
     text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
-    return with_door(text, (ROOT / "docs/performance.md").read_text(encoding="utf-8"))
+    return insert_api_table(
+        text, (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    )
 
 
 def count_lines(folder: Path) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from copier_fastmcp_engine.policy import WIRE_NAMES, Behavior, Meaning, Policy
+from copier_fastmcp_engine.policy import WIRE_NAMES, Behavior, Hint, Meaning, Policy
 
 from .tables import load_tables
 from .tools_answer import infer_behavior
@@ -31,14 +31,16 @@ def build_declaration(tool: Mapping[str, Any], behavior: str = "") -> Any:
 
     Args:
         tool: The entry.
-        behavior: What the tool does; found as the template finds it when left out.
+        behavior: The behavior; inferred as the template infers it when left out.
     """
-    exceptions = []
+    exceptions: list[dict[str, Any]] = []
     for row in tool.get("exceptions") or ():
         if isinstance(row, Mapping) and "hint" in row:
             exceptions.append({**row, "value": row.get("value") is True})
-    hints = ("open_world", "destructive", "idempotent")
-    declared_hints = {hint: tool[hint] is True for hint in hints if hint in tool}
+    declared_hints: dict[str, bool] = {}
+    for hint in ("open_world", "destructive", "idempotent"):
+        if hint in tool:
+            declared_hints[hint] = tool[hint] is True
     return AnsweredTool(
         name=str(tool.get("name")),
         behavior=cast("Behavior", behavior or infer_behavior(tool)),
@@ -51,16 +53,23 @@ def build_declaration(tool: Mapping[str, Any], behavior: str = "") -> Any:
 def resolve_profile(
     answers: Mapping[str, Any], release: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the row that the answer `profile` names; where it names none, what is answered in its place.
+    """Return the row that the answer `profile` names, or the profile that the answers spell out themselves.
 
     Args:
         answers: The answers of a project.
         release: The tables of another version of the template.
     """
-    profiles: dict[str, dict[str, Any]] = (release or load_tables())["profiles"]
-    default = profiles["explicit"]
-    custom = {key: value for key, value in answers.items() if key in default}
-    return {**default, **profiles.get(str(answers.get("profile", "explicit")), custom)}
+    tables = release or load_tables()
+    profiles: dict[str, dict[str, Any]] = tables["profiles"]
+    profile = dict(profiles["explicit"])
+    name = str(answers.get("profile", "explicit"))
+    if name in profiles:
+        profile.update(profiles[name])
+        return profile
+    for key in profile:
+        if key in answers:
+            profile[key] = answers[key]
+    return profile
 
 
 def build_policy(
@@ -75,17 +84,12 @@ def build_policy(
     rules = release or load_tables()
     profile = resolve_profile(answers, rules)
     overwriting_destroys = profile["destructive"] == "deletes_and_overwrites"
+    wire_hints = rules["on_the_wire"][profile["hints"]]
     behaviors: dict[Behavior, Meaning] = {}
     for name, row in rules["behaviors"].items():
-        truth = {}
-        for hint in WIRE_NAMES:
-            value = row.get(hint, "said")
-            value = overwriting_destroys if value == "policy" else value
-            truth[hint] = str(value).lower()
-        on_the_wire = rules["on_the_wire"][profile["hints"]][name]
-        behaviors[cast("Behavior", name)] = Meaning(
-            truth=truth, on_the_wire=on_the_wire
-        )
+        truth = _build_truth(row, overwriting_destroys)
+        behavior = cast("Behavior", name)
+        behaviors[behavior] = Meaning(truth=truth, on_the_wire=wire_hints[name])
     finer: dict[str, list[dict[str, Any]]] = {}
     for row in rules["finer"]:
         exception = {"hint": row["hint"], "value": row["value"], "why": row["why"]}
@@ -102,3 +106,16 @@ def build_policy(
         confirm_fallback=profile["confirm_fallback"],
         preview_first=profile["preview_first"],
     )
+
+
+def _build_truth(
+    behavior: Mapping[str, Any], overwriting_destroys: bool
+) -> dict[Hint, str]:
+    """Return what the tables say of each hint of a behavior."""
+    truth: dict[Hint, str] = {}
+    for hint in WIRE_NAMES:
+        value = behavior.get(hint, "said")
+        if value == "policy":
+            value = overwriting_destroys
+        truth[hint] = str(value).lower()
+    return truth

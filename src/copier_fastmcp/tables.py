@@ -8,7 +8,7 @@ from typing import Any
 
 @cache
 def load_tables(name: str = "tables") -> dict[str, Any]:
-    """What stands in tables.json, or in language.json: what answers may hold."""
-    text = files(__package__).joinpath(f"{name}.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
+    """Load tables.json, or another file of the package: `language` has the keys of the answers."""
+    path = files(__package__).joinpath(f"{name}.json")
+    tables: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return tables

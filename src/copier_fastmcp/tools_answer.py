@@ -17,13 +17,11 @@ IMPORT_SOURCE = re.compile(
 def list_tools(tools: object) -> list[Any]:
     """Return the answer `tools`, which may be a text, a mapping or a list, as a list."""
     if isinstance(tools, str):
-        items = map(str.strip, re.split("[,\n]", tools))
-        return list(filter(None, items))
+        names = map(str.strip, re.split("[,\n]", tools))
+        return list(filter(None, names))
     if isinstance(tools, Mapping):
         return [tools]
-    if isinstance(tools, list):
-        return list(tools)
-    return []
+    return list(tools) if isinstance(tools, list) else []
 
 
 def parse_entry(entry: object) -> dict[str, Any]:
@@ -66,15 +64,15 @@ def infer_from_name(name: str) -> str:
 
 def infer_behavior(tool: Mapping[str, Any]) -> str:
     """Return the declared behavior of a tool, else that of its name; empty if neither exists."""
-    if declared := tool.get("behavior"):
+    declared = tool.get("behavior")
+    if declared:
         return str(declared)
     behavior = infer_from_name(str(tool.get("name", "")))
     if behavior != "update" or "params" not in tool:
         return behavior
+    versions = load_tables()["versions"]
     for parameter in tool["params"] or []:
-        if not isinstance(parameter, Mapping):
-            continue
-        if parameter.get("name") in load_tables()["versions"]:
+        if isinstance(parameter, Mapping) and parameter.get("name") in versions:
             return behavior
     # Without a version parameter, an update overwrites whatever is there.
     return "put"
@@ -87,17 +85,18 @@ def _list_proposals() -> dict[str, frozenset[str]]:
     The words of the audit, which reads the names of any server, help only to propose a behavior.
     """
     vocabulary = load_tables("auditing/audit")
-    nouns = frozenset(vocabulary["nouns"].split())
-    proposals = {}
+    nouns = set(vocabulary["nouns"].split())
+    proposals: dict[str, frozenset[str]] = {}
     for behavior, kinds in load_tables("language")["proposals"].items():
-        words = set(load_tables()["verbs"][behavior])
+        verbs = set(load_tables()["verbs"][behavior])
+        words: set[str] = set()
         for kind in kinds:
             lists = vocabulary["words"][kind]
-            words |= frozenset(lists["sure"].split())
+            words.update(lists["sure"].split())
             if behavior != "read":  # a doubtful word never proposes a read
-                words |= frozenset(lists["weak"].split())
-        words -= nouns - frozenset(load_tables()["verbs"][behavior])
-        proposals[str(behavior)] = frozenset(words)
+                words.update(lists["weak"].split())
+        words -= nouns
+        proposals[str(behavior)] = frozenset(words | verbs)
     return proposals
 
 
@@ -122,8 +121,10 @@ def list_meanings() -> list[tuple[str, str, str]]:
 def describe_source(tool: Mapping[str, Any]) -> str:
     """Return what determines the behavior of a tool; empty if it has none."""
     if tool.get("behavior"):
-        match = IMPORT_SOURCE.search(str(tool.get("why") or ""))
-        return match[1] if match and tool.get("http") else "you"
+        reason = str(tool.get("why") or "")
+        match = IMPORT_SOURCE.search(reason)
+        is_imported = match is not None and bool(tool.get("http"))
+        return match[1] if match and is_imported else "you"
     behavior = infer_behavior(tool)
     if not behavior:
         return ""

@@ -18,11 +18,11 @@ from benchmarks.figures import (
     Answer,
     Figure,
     Table,
-    answers_of,
-    in_turns,
-    markdown,
-    with_door,
-    with_peers,
+    format_table,
+    insert_api_table,
+    insert_peers,
+    measure_in_turns,
+    parse_answers,
 )
 from benchmarks.mistakes import MISTAKES
 
@@ -65,7 +65,7 @@ def test_what_a_benchmark_prints_is_what_the_page_reads() -> None:
     for answer in answers:
         rows.append(json.dumps(dataclasses.asdict(answer)))
     lines = "\n".join(rows)
-    assert list(answers_of(lines)) == answers
+    assert list(parse_answers(lines)) == answers
 
 
 def test_the_first_turn_is_not_counted_and_each_thing_has_its_median() -> None:
@@ -73,14 +73,19 @@ def test_the_first_turn_is_not_counted_and_each_thing_has_its_median() -> None:
         iter([100.0, 1.0, 2.0, 6.0]),
         iter([100.0, 4.0, 4.0, 5.0]),
     )
-    assert in_turns(3, lambda: next(first_times), lambda: next(second_times)) == [
+    assert measure_in_turns(
+        3, lambda: next(first_times), lambda: next(second_times)
+    ) == [
         2.0,
         4.0,
     ]
 
 
 def test_a_table_has_its_head_and_every_row() -> None:
-    assert markdown([["a", "b"], ["1", "2"]]) == "| a | b |\n| --- | --- |\n| 1 | 2 |\n"
+    assert (
+        format_table([["a", "b"], ["1", "2"]])
+        == "| a | b |\n| --- | --- |\n| 1 | 2 |\n"
+    )
 
 
 PAGE = """# Performance
@@ -118,7 +123,7 @@ Written by `scripts/measure` on 2026-11-22: here.
 
 def test_the_readme_and_the_guide_show_what_the_page_has() -> None:
     text = f"Before.\n\n{BEGIN}\n\nold\n{END}\n\nAfter.\n"
-    readme, guide = with_peers(text, PAGE), with_door(text, PAGE)
+    readme, guide = insert_peers(text, PAGE), insert_api_table(text, PAGE)
     for row in (
         "| all four hints | 3/3 | 0/3 |",
         "| mistakes that the emitted suite notices | 7/9 | 3/9 |",
@@ -133,8 +138,8 @@ def test_the_readme_and_the_guide_show_what_the_page_has() -> None:
         assert "Measured on 2026-11-22" in document
         assert "old" not in document
         assert "missed" not in document
-    assert with_door(text, PAGE.replace("from_openapi", "another")) == text
-    assert with_peers("no place", PAGE) == "no place"
+    assert insert_api_table(text, PAGE.replace("from_openapi", "another")) == text
+    assert insert_peers("no place", PAGE) == "no place"
 
 
 def format_count(row: list[str]) -> str:

@@ -11,13 +11,14 @@ from .modules import (
     Module,
     Place,
     Project,
+    get_package,
     list_functions,
     list_keyword_values,
     list_names,
     list_parameter_names,
 )
 from .mounts import find_mounts, name_server
-from .receivers import Receivers
+from .receivers import DECORATORS, Receivers
 from .registrations import RegistrationArguments, SourceTool
 
 SERVERS = ("FastMCP", "MCPServer")
@@ -30,6 +31,7 @@ MADE_ELSEWHERE = {
 DECLARE = "say what each does with declare(name, behavior)"
 NOT_FUNCTIONS = (ast.Constant, ast.JoinedStr, ast.Starred)
 RESOLVABLE = (ast.Name, ast.Attribute, ast.Call)
+LAMBDA = "it is a lambda; write it as a function, or use policy.tool(...)"
 LOOP = "it is registered in a loop; call policy.tool(mcp, function, behavior=...) there"
 
 
@@ -76,7 +78,8 @@ class ToolDiscovery(RegistrationArguments):
                 if not isinstance(node, FUNCTIONS):
                     continue
                 for decorator in node.decorator_list:
-                    if tool := self._build_marked_tool(module, node, decorator):
+                    tool = self._build_marked_tool(module, node, decorator)
+                    if tool is not None:
                         yield tool
 
     def _build_marked_tool(
@@ -138,11 +141,8 @@ class ToolDiscovery(RegistrationArguments):
     def _is_registration(self, module: Module, target: ast.expr) -> bool:
         """Whether an expression is `mcp.tool`, of whatever holds a server."""
         if isinstance(target, ast.Name):
-            return module.imports.get(target.id) in (
-                "fastmcp.tools.tool",
-                "fastmcp.tool",
-            )
-        if not (isinstance(target, ast.Attribute) and target.attr == "tool"):
+            return module.imports.get(target.id) in DECORATORS
+        if not isinstance(target, ast.Attribute) or target.attr != "tool":
             return False
         return self._is_server(module, target.value)
 
@@ -150,24 +150,25 @@ class ToolDiscovery(RegistrationArguments):
         place = self.project.resolve(module, expression)
         if place and isinstance(place.node, ast.Call):
             class_name = self.project.dotted(place.module, place.node.func)
-            package = class_name.split(".")[0]
-            own_packages = {name.split(".")[0] for name in self.project.modules}
-            if "." not in class_name or package in ("fastmcp", "mcp"):
+            package, dot, _ = class_name.partition(".")
+            if not dot or package in ("fastmcp", "mcp"):
                 return True
+            own_packages = {get_package(name) for name in self.project.modules}
             return package in own_packages
         name = self.project.dotted(module, expression)
-        return name.split(".")[0] != "pydantic_ai"
+        return get_package(name) != "pydantic_ai"
 
     def _format_inner_name(self, call: ast.AST, name: str) -> str:
         """The name that a decorator of the project's own gives: the one that it got, or that with more around it."""
         if not isinstance(call, ast.Call):
             return name
         for value in list_keyword_values(call, "name"):
-            if isinstance(value, ast.JoinedStr):
-                text = ""
-                for part in value.values:
-                    text += str(part.value) if isinstance(part, ast.Constant) else name
-                return text
+            if not isinstance(value, ast.JoinedStr):
+                continue
+            text = ""
+            for part in value.values:
+                text += str(part.value) if isinstance(part, ast.Constant) else name
+            return text
         return name
 
     def _list_inner_registrations(
@@ -289,27 +290,29 @@ class ToolDiscovery(RegistrationArguments):
     ) -> Iterator[SourceTool]:
         for expression in functions:
             places = list(self._resolve_functions(module, expression))
-            if not places and isinstance(expression, ast.Lambda):
-                reason = (
-                    "it is a lambda; write it as a function, or use policy.tool(...)"
-                )
-                yield replace(self._build_tool(module, call, call, None), reason=reason)
-            elif not places and not self._is_parameter(module, expression):
-                tool = self._build_tool(module, call, call, None)
-                name = tool.name if tool.name != "*" else ast.unparse(expression)
-                yield replace(
-                    tool,
-                    name=name,
-                    exact=False,
-                    reason=self._explain_dynamic_function(module, expression),
-                )
-            elif not places and not self._is_method_of_server(module, expression):
-                tool = self._build_tool(module, call, call, None)
-                reason = self._explain_dynamic_function(module, expression)
-                self._passed_on.append(replace(tool, exact=False, reason=reason))
+            if not places:
+                yield from self._build_unresolved_tool(module, call, expression)
             for place in places:
                 if not self._wraps_parameter(place.module, place.node):
                     yield self._build_tool(module, call, call, place)
+
+    def _build_unresolved_tool(
+        self, module: Module, call: ast.Call, expression: ast.expr
+    ) -> Iterator[SourceTool]:
+        """A tool whose function is not in the source; one that is a parameter is remembered."""
+        tool = self._build_tool(module, call, call, None)
+        if isinstance(expression, ast.Lambda):
+            yield replace(tool, reason=LAMBDA)
+            return
+        reason = self._explain_dynamic_function(module, expression)
+        tool = replace(tool, exact=False, reason=reason)
+        if self._is_parameter(module, expression):
+            if not self._is_method_of_server(module, expression):
+                self._passed_on.append(tool)
+            return
+        if tool.name == "*":
+            tool = replace(tool, name=ast.unparse(expression))
+        yield tool
 
     def _explain_dynamic_function(self, module: Module, expression: ast.expr) -> str:
         for node in module.above(expression):
@@ -339,7 +342,8 @@ class ToolDiscovery(RegistrationArguments):
         if place and isinstance(place.node, FUNCTIONS):
             yield from self.project.list_namesakes(place)
         elif isinstance(expression, ast.Attribute):
-            if method := self.project.method(expression.attr):
+            method = self.project.method(expression.attr)
+            if method is not None:
                 yield method
         elif depth and isinstance(expression, ast.Call):
             yield from self._resolve_wrapped_function(module, expression, depth)
@@ -368,27 +372,24 @@ class ToolDiscovery(RegistrationArguments):
                 if part is expression or not isinstance(part, RESOLVABLE):
                     continue
                 for place in self._resolve_functions(value.module, part, depth - 1):
-                    if id(place.node) not in node_ids:
-                        node_ids.add(id(place.node))
+                    node_id = id(place.node)
+                    if node_id not in node_ids:
+                        node_ids.add(node_id)
                         yield place
 
     def _list_values(self, module: Module, expression: ast.expr) -> Iterator[Place]:
         """What is assigned to a name around it, or what a loop takes it from."""
         if not isinstance(expression, ast.Name):
             return
+        name = expression.id
         for around in module.above(expression):
             if not isinstance(around, (*FUNCTIONS, ast.Module)):
                 continue
             for node in ast.walk(around):
                 if isinstance(node, ast.Assign) and node.value is not expression:
-                    targets = [_find_name(target) for target in node.targets]
-                    if expression.id in targets:
+                    if name in map(_get_name, node.targets):
                         yield Place(module, node.value)
-                elif (
-                    isinstance(node, ast.For)
-                    and isinstance(node.target, ast.Name)
-                    and node.target.id == expression.id
-                ):
+                elif isinstance(node, ast.For) and _get_name(node.target) == name:
                     place = self.project.resolve(module, node.iter)
                     yield place or Place(module, node.iter)
 
@@ -399,20 +400,22 @@ class ToolDiscovery(RegistrationArguments):
     ) -> SourceTool:
         framework = self.receivers.find_registration_framework(module, site)
         registration = SourceTool("", module, site)
+        target = site
         if call:
-            registration = self.parse_registration(
-                module, call, named_first=bool(framework)
-            )
-        target = call.func if call else site
+            target = call.func
+            is_known = bool(framework)
+            registration = self.parse_registration(module, call, named_first=is_known)
         server = ""
         if isinstance(target, ast.Attribute):
             server = name_server(self.project, module, target.value)
         function: Function | None = None
         if place and isinstance(place.node, FUNCTIONS):
             function = place.node
-        name = registration.name or (function.name if function else "*")
-        if not registration.name and _is_renamed(place):
-            registration = replace(registration, exact=False)
+        name = registration.name
+        if not name:
+            name = function.name if function else "*"
+            if _is_renamed(place):
+                registration = replace(registration, exact=False)
         return replace(
             registration,
             name=name,
@@ -442,6 +445,6 @@ def _is_renamed(place: Place | None) -> bool:
     return place.node.name in place.module.renamed
 
 
-def _find_name(expression: ast.expr) -> str:
+def _get_name(expression: ast.expr) -> str:
     """The name that an expression is; empty where it is none."""
     return expression.id if isinstance(expression, ast.Name) else ""

@@ -1,7 +1,7 @@
 """Tools of low-level servers: listed as literals of the protocol's Tool, called by their name in one function."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -45,7 +45,7 @@ class LowLevelTools(RegistrationArguments):
         self, module: Module, call: ast.Call
     ) -> Iterator[SourceTool]:
         keywords = index_keywords(call)
-        schema = next((key for key in SCHEMA_KEYWORDS if key in keywords), None)
+        schema = _find_schema_keyword(keywords)
         if schema is None or "name" not in keywords:
             return
         tool = replace(
@@ -92,13 +92,15 @@ class LowLevelTools(RegistrationArguments):
         candidates = dict.fromkeys([module, *self.project.modules.values()])
         for candidate in candidates:
             for node in candidate.nodes:
-                if branch := self._find_branch(candidate, node, name):
+                branch = self._find_branch(candidate, node, name)
+                if branch:
                     return self._build_branch_function(candidate, node, branch)
                 if isinstance(node, ast.Dict):
                     entry = self._find_table_entry(candidate, node, name)
                     if entry is not None:
                         return entry
-        plain = name.rpartition(".")[2].replace("-", "_")
+        _, _, last_part = name.rpartition(".")
+        plain = last_part.replace("-", "_")
         names = {pattern.format(plain) for pattern in HANDLER_NAMES}
         for candidate in candidates:
             for node in candidate.nodes:
@@ -108,23 +110,13 @@ class LowLevelTools(RegistrationArguments):
 
     def _find_branch(self, module: Module, node: ast.AST, name: str) -> list[ast.stmt]:
         """The statements that an `if` or a `case` runs for a name."""
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Compare):
-            test = node.test
-            if isinstance(test.ops[0], ast.Eq | ast.In):
-                elements: list[ast.expr] = []
-                for side in (test.left, *test.comparators):
-                    elements.extend(_list_elements(side))
-                if self._has_constant(module, elements, name):
-                    return node.body
-        if isinstance(node, ast.match_case):
-            patterns = [node.pattern]
-            if isinstance(node.pattern, ast.MatchOr):
-                patterns = node.pattern.patterns
-            elements = []
-            for pattern in patterns:
-                if isinstance(pattern, ast.MatchValue):
-                    elements.append(pattern.value)
-            if self._has_constant(module, elements, name):
+        if isinstance(node, ast.If):
+            values = _list_compared_values(node.test)
+            if self._has_constant(module, values, name):
+                return node.body
+        elif isinstance(node, ast.match_case):
+            values = _list_matched_values(node.pattern)
+            if self._has_constant(module, values, name):
                 return node.body
         return []
 
@@ -165,6 +157,14 @@ class LowLevelTools(RegistrationArguments):
         return Place(module, branch)
 
 
+def _find_schema_keyword(keywords: Mapping[str, ast.expr]) -> str | None:
+    """The keyword that a listed tool passes its schema with."""
+    for keyword in SCHEMA_KEYWORDS:
+        if keyword in keywords:
+            return keyword
+    return None
+
+
 def read_listed_parameters(tool: SourceTool) -> dict[str, Any]:
     """The properties of the schema that a tool is listed with."""
     properties = (tool.schema or {}).get("properties")
@@ -172,7 +172,7 @@ def read_listed_parameters(tool: SourceTool) -> dict[str, Any]:
 
 
 def _parse_schema(expression: ast.expr) -> dict[str, Any] | None:
-    """A schema that stands in the source; where parts of it are made elsewhere, the names of its properties."""
+    """A schema that is a literal in the source; where parts of it are made elsewhere, the names of its properties."""
     try:
         value = ast.literal_eval(expression)
     except (ValueError, TypeError, SyntaxError, RecursionError):
@@ -184,12 +184,17 @@ def _parse_schema(expression: ast.expr) -> dict[str, Any] | None:
     for key, part in zip(expression.keys, expression.values, strict=True):
         is_properties = isinstance(key, ast.Constant) and key.value == "properties"
         if is_properties and isinstance(part, ast.Dict):
-            properties: dict[str, Any] = {}
-            for property_key in part.keys:
-                if isinstance(property_key, ast.Constant):
-                    properties[str(property_key.value)] = {}
-            return {"type": "object", "properties": properties}
+            return _build_untyped_schema(part)
     return None
+
+
+def _build_untyped_schema(properties: ast.Dict) -> dict[str, Any]:
+    """A schema that has only the names of its properties."""
+    schemas: dict[str, Any] = {}
+    for key in properties.keys:
+        if isinstance(key, ast.Constant):
+            schemas[str(key.value)] = {}
+    return {"type": "object", "properties": schemas}
 
 
 def _find_member_value(owner: ast.ClassDef, name: str) -> ast.expr | None:
@@ -201,6 +206,30 @@ def _find_member_value(owner: ast.ClassDef, name: str) -> ast.expr | None:
             if isinstance(target, ast.Name) and target.id == name:
                 return statement.value
     return None
+
+
+def _list_compared_values(test: ast.expr) -> list[ast.expr]:
+    """What a condition compares: `name == "x"`, `name in ("x", "y")`."""
+    values: list[ast.expr] = []
+    if not isinstance(test, ast.Compare):
+        return values
+    if not isinstance(test.ops[0], ast.Eq | ast.In):
+        return values
+    for side in (test.left, *test.comparators):
+        values.extend(_list_elements(side))
+    return values
+
+
+def _list_matched_values(pattern: ast.pattern) -> list[ast.expr]:
+    """The values that a `case` names, also with `|` between them."""
+    patterns = [pattern]
+    if isinstance(pattern, ast.MatchOr):
+        patterns = pattern.patterns
+    values: list[ast.expr] = []
+    for alternative in patterns:
+        if isinstance(alternative, ast.MatchValue):
+            values.append(alternative.value)
+    return values
 
 
 def _list_elements(expression: ast.expr) -> list[ast.expr]:

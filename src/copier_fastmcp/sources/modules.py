@@ -4,7 +4,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeGuard
@@ -99,7 +99,11 @@ class Project:
     """Every file of a server, and what names in one mean in another."""
 
     def __init__(self, root: Path) -> None:
-        """Parse every file below a folder; RefusedError: one is not Python."""
+        """Parse every file below a folder.
+
+        Raises:
+            RefusedError: A file is not Python.
+        """
         self.root = root
         self.modules: dict[str, Module] = {}
         for path in _list_files(root):
@@ -146,7 +150,8 @@ class Project:
             for child in ast.iter_child_nodes(node):
                 module.parents[child] = node
             if _assigns_name(node):
-                module.renamed.add(ast.unparse(node.value))
+                function_name = ast.unparse(node.value)
+                module.renamed.add(function_name)
             elif isinstance(node, ast.Import):
                 _record_import(module, node)
             elif isinstance(node, ast.ImportFrom):
@@ -157,8 +162,8 @@ class Project:
 
     def module(self, name: str) -> Module | None:
         """A module by its dotted name, also where the project lies deeper than its root."""
-        if module := self.modules.get(name):
-            return module
+        if name in self.modules:
+            return self.modules[name]
         ends = self._ends.get(name, [])
         return ends[0] if len(ends) == 1 else None
 
@@ -166,25 +171,27 @@ class Project:
         """What a dotted name stands for in this project."""
         parts = dotted.split(".")
         for end in range(len(parts) - 1, 0, -1):
-            if module := self.module(".".join(parts[:end])):
+            module = self.module(".".join(parts[:end]))
+            if module is not None:
                 return self._resolve_parts(module, parts[end:], depth)
         return None
 
     def _resolve_parts(
         self, module: Module, parts: list[str], depth: int
     ) -> Place | None:
-        first, attributes = parts[0], parts[1:]
-        if (node := module.top.get(first)) is not None:
-            for part in attributes:
-                method = _find_own_method(node, part)
-                if method is None:
-                    return None
-                node = method
-            return Place(module, node)
-        if depth and first in module.imports:
-            return self.find(".".join([module.imports[first], *attributes]), depth - 1)
-        for star in module.stars if depth else ():
-            if place := self.find(".".join([star, *parts]), depth - 1):
+        first, *attributes = parts
+        node = module.top.get(first)
+        if node is not None:
+            return _find_attribute(module, node, attributes)
+        if not depth:
+            return None
+        if first in module.imports:
+            dotted = ".".join([module.imports[first], *attributes])
+            return self.find(dotted, depth - 1)
+        for star in module.stars:
+            dotted = ".".join([star, *parts])
+            place = self.find(dotted, depth - 1)
+            if place is not None:
                 return place
         return None
 
@@ -203,26 +210,25 @@ class Project:
     def resolve(self, module: Module, expression: ast.AST) -> Place | None:
         """What an expression stands for: a name of this scope or of another file, or a method of `self`."""
         if isinstance(expression, ast.Name):
+            name = expression.id
             for around in module.above(expression):
                 functions = module.list_inner_functions(around)
-                if function := functions.get(expression.id):
-                    return Place(module, function)
-            if expression.id in module.top or expression.id not in module.imports:
-                return self._resolve_parts(module, [expression.id], 5)
+                if name in functions:
+                    return Place(module, functions[name])
+            if name in module.top or name not in module.imports:
+                return self._resolve_parts(module, [name], 5)
         if isinstance(expression, ast.Attribute):
             owner = expression.value
-            if isinstance(owner, ast.Name) and owner.id in ("self", "cls"):
+            owner_name = owner.id if isinstance(owner, ast.Name) else ""
+            if owner_name in ("self", "cls"):
                 return self._resolve_self(module, expression)
-            if isinstance(owner, ast.Name):
-                local = module.top.get(owner.id)
-                if isinstance(local, ast.ClassDef):
-                    parts = [owner.id, expression.attr]
-                    return self._resolve_parts(module, parts, 1)
-        name = self.dotted(module, expression)
-        first = name.split(".")[0]
-        if not name or first in module.top:
+            if isinstance(module.top.get(owner_name), ast.ClassDef):
+                parts = [owner_name, expression.attr]
+                return self._resolve_parts(module, parts, 1)
+        dotted = self.dotted(module, expression)
+        if not dotted or get_package(dotted) in module.top:
             return None
-        return self.find(name)
+        return self.find(dotted)
 
     def _resolve_self(self, module: Module, attribute: ast.Attribute) -> Place | None:
         """The method that `self` names: of its own class, otherwise the only one of that name."""
@@ -273,7 +279,7 @@ def _parse_text(path: Path, relative: Path) -> tuple[str, ast.Module]:
 
 
 def _format_parse_error(place: str, reason: str) -> str:
-    return f"{place}: not read as Python: {reason}; mend it, or {NEWER}"
+    return f"{place}: not read as Python: {reason}; fix it, or {NEWER}"
 
 
 def _assigns_name(node: ast.AST) -> TypeGuard[ast.Attribute]:
@@ -288,7 +294,7 @@ def _record_import(module: Module, node: ast.Import) -> None:
         if name.asname:
             module.imports[name.asname] = name.name
         else:
-            package = name.name.split(".")[0]
+            package = get_package(name.name)
             module.imports[package] = package
 
 
@@ -335,9 +341,29 @@ def _find_scope(module: Module, node: ast.AST) -> ast.AST | None:
     return None
 
 
+def get_package(dotted: str) -> str:
+    """The first part of a dotted name."""
+    package, _, _ = dotted.partition(".")
+    return package
+
+
+def _find_attribute(
+    module: Module, node: ast.AST, attributes: Iterable[str]
+) -> Place | None:
+    """A definition, or the method of it that its attributes name."""
+    for name in attributes:
+        method = _find_own_method(node, name)
+        if method is None:
+            return None
+        node = method
+    return Place(module, node)
+
+
 def _find_own_method(node: ast.AST, name: str) -> Function | None:
     """The method of a name that the body of a class defines."""
-    for statement in node.body if isinstance(node, ast.ClassDef) else ():
+    if not isinstance(node, ast.ClassDef):
+        return None
+    for statement in node.body:
         if isinstance(statement, FUNCTIONS) and statement.name == name:
             return statement
     return None
@@ -427,10 +453,10 @@ def detect_encoding(held: bytes) -> str:
 def _list_files(root: Path) -> Iterator[Path]:
     adopted = set(_find_adopted_folders(root))
     for path in sorted(root.rglob("*.py")):
-        folders = path.relative_to(root).parts[:-1]
+        *folders, _ = path.relative_to(root).parts
         if _is_ignored(folders) or not path.is_file():
             continue
-        if any(path.is_relative_to(folder) for folder in adopted):
+        if any(map(path.is_relative_to, adopted)):
             continue
         if path.is_symlink() and path.resolve().is_relative_to(root):
             continue  # its target is read
@@ -438,11 +464,13 @@ def _list_files(root: Path) -> Iterator[Path]:
             yield path
 
 
-def _is_ignored(folders: tuple[str, ...]) -> bool:
+def _is_ignored(folders: list[str]) -> bool:
     """Whether the folders of a file, from the root on, hold no code of the server."""
     if folders and folders[0] in BESIDE:
         return True
-    return any(name in NEVER or name.startswith(".") for name in folders)
+    if not NEVER.isdisjoint(folders):
+        return True
+    return any(name.startswith(".") for name in folders)
 
 
 def _is_test(path: Path) -> bool:

@@ -3,7 +3,15 @@
 import ast
 from collections.abc import Iterator
 
-from .modules import FUNCTIONS, Function, Module, Place, Project, list_parameters
+from .modules import (
+    FUNCTIONS,
+    Function,
+    Module,
+    Place,
+    Project,
+    get_package,
+    list_parameters,
+)
 
 FASTMCP, SDK_1, SDK_2 = "FastMCP", "SDK 1", "SDK 2"
 # Classes whose method `tool` accepts `annotations`, by their full names.
@@ -164,13 +172,12 @@ class Receivers:
         for around in module.above(name):
             if not isinstance(around, FUNCTIONS):
                 continue
-            if values := _list_assigned_places(module, around, name.id):
+            values = _list_assigned_places(module, around, name.id)
+            if values:
                 return self._find_common_framework(values, depth)
-            for argument in list_parameters(around):
-                if argument.arg == name.id:
-                    return self._find_parameter_framework(
-                        module, around, argument, depth
-                    )
+            argument = _find_parameter(around, name.id)
+            if argument is not None:
+                return self._find_parameter_framework(module, around, argument, depth)
         if name.id in module.top:
             values = _list_assigned_places(module, module.tree, name.id)
             return self._find_common_framework(values, depth)
@@ -198,12 +205,11 @@ class Receivers:
         place = self.project.resolve(module, attribute)
         if place is not None and isinstance(place.node, ast.expr):
             return self._find_place_framework(place, attribute.attr, depth)
-        owner_place = self._find_project_class(module, held, depth)
-        if owner_place is not None and isinstance(owner_place.node, ast.ClassDef):
-            return self._find_member_framework(
-                owner_place.module, owner_place.node, attribute.attr, depth
-            )
-        return ""
+        class_place = self._find_project_class(module, held, depth)
+        if class_place is None or not isinstance(class_place.node, ast.ClassDef):
+            return ""
+        module, owner = class_place.module, class_place.node
+        return self._find_member_framework(module, owner, attribute.attr, depth)
 
     def _find_project_class(
         self, module: Module, held: ast.expr, depth: int
@@ -219,9 +225,9 @@ class Receivers:
                 continue
             if _list_assigned_values(around, held.id):
                 continue
-            for argument in list_parameters(around):
-                if argument.arg == held.id:
-                    return self._find_parameter_class(module, around, argument, depth)
+            argument = _find_parameter(around, held.id)
+            if argument is not None:
+                return self._find_parameter_class(module, around, argument, depth)
         place = self.project.resolve(module, held)
         if place is not None and isinstance(place.node, ast.Call):
             return self._find_project_class(place.module, place.node, depth - 1)
@@ -341,6 +347,13 @@ class Receivers:
         return bool(self.find_server_framework(module, expression))
 
 
+def _find_parameter(function: Function, name: str) -> ast.arg | None:
+    for argument in list_parameters(function):
+        if argument.arg == name:
+            return argument
+    return None
+
+
 def _parse_annotation(annotation: ast.expr) -> ast.expr | None:
     """An annotation as an expression, also where it is written as text; None where that text is no Python."""
     if not isinstance(annotation, ast.Constant):
@@ -423,9 +436,10 @@ def _import_targets(module: Module, name: str) -> set[str]:
                     targets.add(f"{dots}{node.module}:{alias.name}")
         elif isinstance(node, ast.Import):
             for alias in node.names:
-                package = alias.name.split(".")[0]
-                if (alias.asname or package) == name:
-                    targets.add(alias.name if alias.asname else package)
+                if alias.asname == name:
+                    targets.add(alias.name)
+                elif alias.asname is None and get_package(alias.name) == name:
+                    targets.add(name)
     return targets
 
 

@@ -23,6 +23,10 @@ FRAMEWORKS = {
 }
 
 
+# Expressions that a name for a text may stand for.
+TEXTS = (ast.Constant, ast.BinOp, ast.JoinedStr)
+
+
 @dataclass(frozen=True)
 class SourceTool:
     """A tool as its source registers it.
@@ -94,65 +98,52 @@ class RegistrationArguments:
             call: The call that registers.
             named_first: Whether a text that comes first is the name, as in methods of a known server class.
         """
-        tool = SourceTool(
-            "", module, call if isinstance(call, ast.expr) else ast.Constant(None)
-        )
+        site = call if isinstance(call, ast.expr) else ast.Constant(None)
+        tool = SourceTool("", module, site)
         if not isinstance(call, ast.Call):
             return tool
         named = index_keywords(call)
-        first = call.args[0] if call.args else None
-        text = isinstance(first, ast.Constant) and isinstance(first.value, str)
-        name = named.get("name") or (first if text and named_first else None)
+        name = named.get("name")
+        if name is None and named_first:
+            name = _find_leading_text(call)
         if name is not None:
-            value, exact = self.resolve_text(module, name)
-            if value and _is_name(value):
-                tool = replace(tool, name=value, exact=exact)
+            text, is_whole = self.resolve_text(module, name)
+            if text and _is_name(text):
+                tool = replace(tool, name=text, exact=is_whole)
         title = description = None
         if "title" in named:
             title, _ = self.resolve_text(module, named["title"])
         if "description" in named:
             description, _ = self.resolve_text(module, named["description"])
-        hints, inner = self.parse_hints(module, named.get("annotations"))
-        tags = named.get("tags")
-        words: list[str] = []
-        for tag in getattr(tags, "elts", ()):
-            if isinstance(tag, ast.Constant):
-                words.append(str(tag.value))
+        annotations = named.get("annotations")
+        hints, annotated_title = self.parse_hints(module, annotations)
+        title_words = (title or annotated_title or "").split()
         return replace(
             tool,
-            title=" ".join((title or inner or "").split()) or None,
+            title=" ".join(title_words) or None,
             description=description,
-            tags=tuple(words),
+            tags=_list_tags(named.get("tags")),
             hints=hints,
-            annotated=named.get("annotations"),
+            annotated=annotations,
         )
 
     def resolve_text(self, module: Module, value: ast.expr) -> tuple[str, bool]:
         """A text, and whether it is all of it: of one put together, the last constant part."""
         if isinstance(value, ast.Constant):
-            return (value.value, True) if isinstance(value.value, str) else ("", False)
-        parts: list[tuple[str, bool]] = []
+            is_text = isinstance(value.value, str)
+            return (str(value.value), True) if is_text else ("", False)
         if isinstance(value, ast.Name | ast.Attribute):
             place = self.project.resolve(module, value)
-            if place and isinstance(
-                place.node, ast.Constant | ast.BinOp | ast.JoinedStr
-            ):
+            if place and isinstance(place.node, TEXTS):
                 return self.resolve_text(place.module, place.node)
-        elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
-            parts = [
-                self.resolve_text(module, value.left),
-                self.resolve_text(module, value.right),
-            ]
-        elif isinstance(value, ast.JoinedStr):
-            for part in value.values:
-                inner = part.value if isinstance(part, ast.FormattedValue) else part
-                parts.append(self.resolve_text(module, inner))
-        elif isinstance(value, ast.Call):
-            parts.append(("", False))
-            for argument in value.args:
-                parts.append(self.resolve_text(module, argument))
-        text = "".join(text for text, _ in parts)
-        return text, bool(parts) and all(is_whole for _, is_whole in parts)
+        text = ""
+        parts = _list_text_parts(value)
+        is_whole = bool(parts) and not isinstance(value, ast.Call)
+        for part in parts:
+            part_text, is_known = self.resolve_text(module, part)
+            text += part_text
+            is_whole = is_whole and is_known
+        return text, is_whole
 
     def parse_hints(
         self, module: Module, value: ast.expr | None, depth: int = 3
@@ -182,12 +173,43 @@ class RegistrationArguments:
                 return self._resolve_entry(place.module, place.node, depth - 1)
         if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
             place = self.project.resolve(module, value.value)
-            key = str(value.slice.value)
             if place and isinstance(place.node, ast.Dict):
+                key = str(value.slice.value)
                 for name, item in _list_entries(place.node):
                     if name == key:
                         return self._resolve_entry(place.module, item, depth - 1)
         return value
+
+
+def _find_leading_text(call: ast.Call) -> ast.expr | None:
+    """The first argument of a call, if it is a text."""
+    first = call.args[0] if call.args else None
+    if isinstance(first, ast.Constant) and isinstance(first.value, str):
+        return first
+    return None
+
+
+def _list_tags(expression: ast.expr | None) -> tuple[str, ...]:
+    tags: list[str] = []
+    for element in getattr(expression, "elts", ()):
+        if isinstance(element, ast.Constant):
+            tags.append(str(element.value))
+    return tuple(tags)
+
+
+def _list_text_parts(value: ast.expr) -> list[ast.expr]:
+    """The expressions that a text is put together from."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        return [value.left, value.right]
+    if isinstance(value, ast.Call):
+        return value.args
+    parts: list[ast.expr] = []
+    if isinstance(value, ast.JoinedStr):
+        for part in value.values:
+            if isinstance(part, ast.FormattedValue):
+                part = part.value
+            parts.append(part)
+    return parts
 
 
 def _list_entries(value: ast.AST | None) -> list[tuple[str, ast.expr]]:

@@ -9,6 +9,7 @@ VOLATILE = re.compile(
     r"heartbeat|request_id|last_[a-z_]+|at)$"
 )
 TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]|$)|\d\d:\d\d")
+LIST_POSITION = re.compile(r"(\[\d+\])+$")
 CAMEL_CASE = re.compile("(?<=[a-z])(?=[A-Z])")
 LONGEST = 40
 
@@ -20,19 +21,24 @@ def find_changes(before: Any, after: Any) -> list[str]:
         before: A JSON body.
         after: The body of the next call.
     """
-    old, new = dict(_flatten(before)), dict(_flatten(after))
-    changes = []
+    old = dict(_flatten(before))
+    new = dict(_flatten(after))
+    changes: list[str] = []
     for place in dict.fromkeys([*old, *new]):
-        value, new_value = old.get(place), new.get(place)
-        if value != new_value and not _is_volatile(place, value, new_value):
-            before_text, after_text = _format_value(value), _format_value(new_value)
-            changes.append(f"{place} ({before_text} -> {after_text})")
+        value = old.get(place)
+        new_value = new.get(place)
+        if value == new_value or _is_volatile(place, value, new_value):
+            continue
+        before_text = _format_value(value)
+        after_text = _format_value(new_value)
+        changes.append(f"{place} ({before_text} -> {after_text})")
     return changes
 
 
 def _is_volatile(place: str, value: Any, new_value: Any) -> bool:
-    plain = re.sub(r"(\[\d+\])+$", "", place).rpartition(".")[2]
-    name = CAMEL_CASE.sub("_", plain).lower()
+    path = LIST_POSITION.sub("", place)
+    _, _, field = path.rpartition(".")
+    name = CAMEL_CASE.sub("_", field).lower()
     if VOLATILE.search(name):
         return True
     return _is_time(value) or _is_time(new_value)
@@ -44,17 +50,18 @@ def _is_time(value: Any) -> bool:
 
 def _flatten(value: Any, place: str = "") -> list[tuple[str, Any]]:
     """Return the single values of a body by their places, and the length of each list."""
+    rows: list[tuple[str, Any]] = []
     if isinstance(value, dict):
-        rows = []
         for name, item in value.items():
-            rows += _flatten(item, f"{place}.{name}" if place else str(name))
-        return rows
-    if isinstance(value, list):
-        rows = [(f"number of {place or 'items'}", len(value))]
+            item_place = f"{place}.{name}" if place else str(name)
+            rows += _flatten(item, item_place)
+    elif isinstance(value, list):
+        rows.append((f"number of {place or 'items'}", len(value)))
         for number, item in enumerate(value):
             rows += _flatten(item, f"{place}[{number}]")
-        return rows
-    return [(place or "the value", value)]
+    else:
+        rows.append((place or "the value", value))
+    return rows
 
 
 def _format_value(value: Any) -> str:

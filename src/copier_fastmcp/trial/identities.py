@@ -24,10 +24,11 @@ class Identities:
 
     def learn(self, path: str, body: Any) -> None:
         """Take over what a path answered."""
-        plain = LIST_WORDS.sub("", path.rstrip("/"))
-        if plain not in self.bodies or not path.rstrip("/").endswith(plain):
+        whole = path.rstrip("/")
+        plain = LIST_WORDS.sub("", whole)
+        if plain not in self.bodies or not whole.endswith(plain):
             self.bodies[plain] = body
-        self.records.extend(_records_in(body))
+        self.records.extend(_list_records(body))
 
     def fill(self, template: str) -> tuple[str, dict[str, Any]] | str:
         """Return a path with its values, and these by parameter; or the name of the one that is unknown.
@@ -35,18 +36,21 @@ class Identities:
         Args:
             template: A path with `{parameters}`.
         """
-        path, values, end = "", {}, 0
+        path = ""
+        end = 0
+        values: dict[str, Any] = {}
         for match in PLACEHOLDER.finditer(template):
+            name = match[1]
             path += template[end : match.start()]
-            value = self.value_of(match[1], path.rstrip("/"))
+            value = self.choose_value(name, path.rstrip("/"))
             if value is None:
-                return match[1]
-            values[match[1]] = value
+                return name
+            values[name] = value
             path += quote(str(value), safe="")
             end = match.end()
         return path + template[end:], values
 
-    def value_of(self, name: str, above: str) -> Any:
+    def choose_value(self, name: str, above: str) -> Any:
         """Return a value for a parameter of a path.
 
         Args:
@@ -71,8 +75,8 @@ class Identities:
 
 def _find_value(body: Any, name: str) -> Any:
     """Return the first identity in the body of a list; None if it has none."""
-    for record in _records_in(body):
-        value = _identity(record, name)
+    for record in _list_records(body):
+        value = _find_identity(record, name)
         if value is not None:
             return value
     if isinstance(body, dict) and _is_table(body):
@@ -83,16 +87,19 @@ def _find_value(body: Any, name: str) -> Any:
     return first if isinstance(first, str | int) else None
 
 
-def _records_in(body: Any) -> Iterator[Mapping[str, Any]]:
+def _list_records(body: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the records of a list: its items, those under a key of a page, or the values of a table."""
     if isinstance(body, list):
         for item in body:
             if isinstance(item, dict):
                 yield item
     elif isinstance(body, dict):
-        lists = [value for value in body.values() if isinstance(value, list)]
+        lists: list[Any] = []
+        for value in body.values():
+            if isinstance(value, list):
+                lists.append(value)
         if len(lists) == 1:
-            yield from _records_in(lists[0])
+            yield from _list_records(lists[0])
 
 
 def _is_table(body: Mapping[str, Any]) -> bool:
@@ -101,14 +108,17 @@ def _is_table(body: Mapping[str, Any]) -> bool:
     return len(types) == 1 and types <= {dict, str}
 
 
-def _identity(record: Mapping[str, Any], name: str) -> Any:
+def _find_identity(record: Mapping[str, Any], name: str) -> Any:
     """Return the identity of a record, under the name of a parameter or a usual one."""
-    short = name.rpartition("_")[2]
+    _, _, short = name.rpartition("_")
     for field in (name, short, *IDENTITIES):
-        if _is_identity(record.get(field)):
-            return record[field]
+        value = record.get(field)
+        if _is_identity(value):
+            return value
     return None
 
 
 def _is_identity(value: Any) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+    if isinstance(value, bool) or value == "":
+        return False
+    return isinstance(value, str | int)

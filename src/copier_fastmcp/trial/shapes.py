@@ -9,7 +9,11 @@ FILE, TEXT, EMPTY, OTHER = "a file", "text", "empty", "another value"
 UNKNOWN = ""
 # Undocumented fields arrive in any case; so many are described where a tool describes fewer.
 ENOUGH_FIELDS = 6
+LONGEST_NAME = 63
 TEXT_TYPES = ("str", "date", "datetime", "uuid", "url", "email")
+JSON_TYPES = {bool: "bool", int: "int", float: "float", str: "str", dict: "dict"}
+Record = Mapping[str, Any]
+Fields = dict[str, dict[str, Any]]
 
 
 @dataclass
@@ -18,7 +22,7 @@ class Shape:
 
     kind: str = UNKNOWN
     key: str = ""
-    fields: dict[str, dict[str, Any]] = field(default_factory=dict)
+    fields: Fields = field(default_factory=dict)
 
 
 @dataclass
@@ -45,13 +49,15 @@ def parse_returns(returns: Any) -> Shape:
     if returns == "file":
         return Shape(FILE)
     if isinstance(returns, list) and len(returns) == 1:
-        return Shape(LIST, fields=_spelled_out(returns[0]))
-    if not isinstance(returns, dict) or not returns or [*returns] == ["answer"]:
+        return Shape(LIST, fields=_parse_fields(returns[0]))
+    if not isinstance(returns, dict) or not returns:
+        return Shape()
+    if returns.keys() == {"answer"}:
         return Shape()
     key, value = next(iter(returns.items()))
     if len(returns) == 1 and isinstance(value, list):
-        return Shape(PAGE, key, _spelled_out(value[0]))
-    return Shape(OBJECT, fields=_spelled_out(returns))
+        return Shape(PAGE, key, _parse_fields(value[0]))
+    return Shape(OBJECT, fields=_parse_fields(returns))
 
 
 def format_returns(shape: Shape) -> Any:
@@ -70,14 +76,18 @@ def format_returns(shape: Shape) -> Any:
     return fields if shape.kind == OBJECT else None
 
 
-def _spelled_out(fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    rows = {}
+def _parse_fields(fields: Mapping[str, Any]) -> Fields:
+    """Return fields in their long form, a mapping each."""
+    rows: Fields = {}
     for name, row in fields.items():
-        rows[str(name)] = dict(row) if isinstance(row, dict) else {"type": str(row)}
+        if isinstance(row, dict):
+            rows[str(name)] = dict(row)
+        else:
+            rows[str(name)] = {"type": str(row)}
     return rows
 
 
-def detect_shape(body: Any) -> tuple[Shape, list[Mapping[str, Any]]]:
+def detect_shape(body: Any) -> tuple[Shape, list[Record]]:
     """Return the kind of a JSON body, and the objects whose fields it documents.
 
     Args:
@@ -92,7 +102,7 @@ def detect_shape(body: Any) -> tuple[Shape, list[Mapping[str, Any]]]:
     return Shape(kind), rows
 
 
-def _list_records(items: list[Any]) -> list[Mapping[str, Any]]:
+def _list_records(items: list[Any]) -> list[Record]:
     return [item for item in items if isinstance(item, dict)]
 
 
@@ -117,7 +127,7 @@ def compare(returns: Any, bodies: Sequence[Any]) -> Comparison:
             if documented.kind not in (UNKNOWN, OTHER):
                 line = f"{documented.kind} is documented, {shape.kind} was received"
                 _add(comparison, line)
-            documented = _narrowed(shape, rows)
+            documented = _build_documentable_shape(shape, rows)
             comparison.is_changed |= format_returns(documented) != returns
         _compare_fields(documented, rows, comparison)
     if comparison.is_changed:
@@ -125,18 +135,21 @@ def compare(returns: Any, bodies: Sequence[Any]) -> Comparison:
     return comparison
 
 
-def _narrowed(shape: Shape, rows: Sequence[Mapping[str, Any]]) -> Shape:
+def _build_documentable_shape(shape: Shape, rows: Sequence[Record]) -> Shape:
     """Return the shape for objects with names; a table by identity has no fields to document."""
-    tables = shape.kind == OBJECT and bool(rows) and _is_table(rows[0])
-    return Shape(OTHER) if tables else Shape(shape.kind)
+    if shape.kind == OBJECT and rows and _is_table(rows[0]):
+        return Shape(OTHER)
+    return Shape(shape.kind)
 
 
-def _is_table(body: Mapping[str, Any]) -> bool:
-    return bool(body) and all(isinstance(value, dict) for value in body.values())
+def _is_table(body: Record) -> bool:
+    if not body:
+        return False
+    return all(isinstance(value, dict) for value in body.values())
 
 
 def _compare_fields(
-    documented: Shape, rows: Sequence[Mapping[str, Any]], comparison: Comparison
+    documented: Shape, rows: Sequence[Record], comparison: Comparison
 ) -> None:
     """Correct the documented fields by objects that were received."""
     if documented.kind not in (OBJECT, LIST, PAGE):
@@ -153,7 +166,7 @@ def _compare_fields(
 def _correct_field(
     name: str,
     documented_field: dict[str, Any],
-    row: Mapping[str, Any],
+    row: Record,
     comparison: Comparison,
 ) -> str:
     """Correct a documented field by an object that was received.
@@ -166,13 +179,13 @@ def _correct_field(
         if "default" in documented_field:
             return ""
         documented_field["default"] = None
-        return (
-            f"{name} may be null" if name in row else f"{name} is not in every response"
-        )
+        if name in row:
+            return f"{name} may be null"
+        return f"{name} is not in every response"
     kind = str(documented_field.get("type", "any"))
     if _fits(value, kind):
         return ""
-    received = type_of(value)
+    received = detect_type(value)
     _retype(name, documented_field, received, comparison)
     return f"{name} is documented as {kind}, {received} was received"
 
@@ -190,20 +203,21 @@ def _retype(
     comparison.retyped.add(name)
 
 
-def _add_undocumented(
-    documented: Shape, row: Mapping[str, Any], comparison: Comparison
-) -> None:
+def _add_undocumented(documented: Shape, row: Record, comparison: Comparison) -> None:
     for name, value in row.items():
         if name in documented.fields:
             continue
         comparison.undocumented.add(name)
         if len(documented.fields) < ENOUGH_FIELDS and _is_name(name):
-            documented.fields[name] = {"type": type_of(value), "default": None}
+            field_type = detect_type(value)
+            documented.fields[name] = {"type": field_type, "default": None}
             comparison.is_changed = True
 
 
 def _is_name(name: str) -> bool:
-    return name.replace("-", "_").isidentifier() and name.isascii() and len(name) < 64
+    if len(name) > LONGEST_NAME or not name.isascii():
+        return False
+    return name.replace("-", "_").isidentifier()
 
 
 def _fits(value: Any, kind: str) -> bool:
@@ -211,12 +225,13 @@ def _fits(value: Any, kind: str) -> bool:
     if kind == "any":
         return True
     if kind.startswith("list["):
-        return isinstance(value, list) and _all_fit(value, kind[len("list[") : -1])
+        item_kind = kind.removeprefix("list[")[:-1]
+        return isinstance(value, list) and _all_fit(value, item_kind)
     if kind in TEXT_TYPES:
         return isinstance(value, str)
     if kind in ("dict", "object"):
         return isinstance(value, dict)
-    received = type_of(value)
+    received = detect_type(value)
     return received == kind or (received, kind) == ("int", "float")
 
 
@@ -225,18 +240,15 @@ def _all_fit(items: list[Any], kind: str) -> bool:
     return all(item is None or _fits(item, kind) for item in items)
 
 
-def type_of(value: Any) -> str:
+def detect_type(value: Any) -> str:
     """Return the type of a JSON value in the tool language."""
-    if value is None:
-        return "any"
-    if isinstance(value, list):
-        types = set(map(type_of, value))
-        if len(types) != 1:
-            return "list[any]"
-        item_type = types.pop()
-        return "list[any]" if item_type.startswith("list") else f"list[{item_type}]"
-    names = {bool: "bool", int: "int", float: "float", str: "str", dict: "dict"}
-    return names.get(type(value), "any")
+    if not isinstance(value, list):
+        return JSON_TYPES.get(type(value), "any")
+    types = set(map(detect_type, value))
+    item_type = types.pop() if len(types) == 1 else "any"
+    if item_type.startswith("list"):
+        item_type = "any"
+    return f"list[{item_type}]"
 
 
 def _add(comparison: Comparison, line: str) -> None:

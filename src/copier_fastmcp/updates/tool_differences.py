@@ -74,14 +74,16 @@ def find_outdated_files(
         changes += _describe_changes(before[name], tool, files[name])
         if changes:
             lines.append(_format_change(name, changes, files[name]))
-    new_tools = [tool for name, tool in after.items() if name not in before]
+    new_tools: dict[str, str] = {}
+    for name, tool in after.items():
+        if name not in before:
+            new_tools.setdefault(str(tool.get("http")), str(tool["name"]))
     for name in before.keys() - after.keys() & files.keys():
         request = before[name].get("http")
         same_request = ""
-        for tool in new_tools:
-            if request and tool.get("http") == request:
-                same_request = f" beside {tool['name']}, which sends the same request"
-                break
+        if request and str(request) in new_tools:
+            new_name = new_tools[str(request)]
+            same_request = f" beside {new_name}, which sends the same request"
         lines.append(_format_removal(name, files[name], same_request))
     return sorted(lines)
 
@@ -116,13 +118,17 @@ def find_unmatched_tools(project: Path, answers: Mapping[str, Any]) -> list[str]
     if answers.get("adopted"):
         return []
     files = parse_tool_files(project)
-    lines = []
-    if by_hand := sorted(files.keys() - tool_names(answers)):
+    lines: list[str] = []
+    by_hand = sorted(files.keys() - tool_names(answers))
+    if by_hand:
+        names = ", ".join(by_hand)
         lines.append(
-            f"tools that you added by hand, and the answers do not name: {', '.join(by_hand)}"
+            f"tools that you added by hand, and the answers do not name: {names}"
         )
-    if without_file := sorted(_tools_by_name(answers).keys() - files.keys()):
-        problem = f"tools that the answers name, and no file declares: {', '.join(without_file)}"
+    without_file = sorted(_tools_by_name(answers).keys() - files.keys())
+    if without_file:
+        names = ", ".join(without_file)
+        problem = f"tools that the answers name, and no file declares: {names}"
         fix = f"copier-fastmcp restore writes the file that you name, remove {without_file[0]} takes it out"
         lines.append(f"{problem}; {fix}")
     return lines
@@ -130,9 +136,10 @@ def find_unmatched_tools(project: Path, answers: Mapping[str, Any]) -> list[str]
 
 def tool_names(answers: Mapping[str, Any]) -> set[str]:
     """Return the names of the tools in the answers, former names included."""
-    names = set(_tools_by_name(answers))
-    for tool in _tools_by_name(answers).values():
-        names |= {str(name) for name in tool.get("formerly") or ()}
+    tools = _tools_by_name(answers)
+    names = set(tools)
+    for tool in tools.values():
+        names.update(map(str, tool.get("formerly") or ()))
     return names
 
 
@@ -156,33 +163,43 @@ def _describe_changes(old: Tool, new: Tool, file: ToolFile) -> list[str]:
     after = _collect_parameters(new)
     added = (after.keys() - before.keys()) - _find_parameters(new, file)
     removed = (before.keys() - after.keys()) & _find_parameters(old, file)
-    changed = set()
-    for name in before.keys() & after.keys():
-        if before[name] != after[name]:
-            changed.add(name)
-    lines = []
+    changed = _list_changed_keys(before, after) & before.keys() & after.keys()
+    lines: list[str] = []
     for word, names in (("new", added), ("no more", removed), ("another", changed)):
         if names:
-            plural = "s" if len(names) > 1 else ""
-            lines.append(
-                f"its answers changed: {word} parameter{plural} {', '.join(sorted(names))}"
-            )
-    keys = {key for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
-    if other_keys := sorted(keys - {"params", "behavior"}):
+            noun = "parameters" if len(names) > 1 else "parameter"
+            listed = ", ".join(sorted(names))
+            lines.append(f"its answers changed: {word} {noun} {listed}")
+    other_keys = sorted(_list_changed_keys(old, new) - {"params", "behavior"})
+    if other_keys:
         lines.append(f"its answers changed: {', '.join(other_keys)}")
     return lines
 
 
+def _list_changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> set[str]:
+    """Return the keys whose values differ; a missing key has the value None."""
+    changed: set[str] = set()
+    for key in old.keys() | new.keys():
+        if old.get(key) != new.get(key):
+            changed.add(key)
+    return changed
+
+
 def _collect_parameters(tool: Tool) -> dict[str, Any]:
     listed = tool.get("params")
-    rows = parse_entries(listed if isinstance(listed, list) else None)
-    return {str(row.get("name")): row for row in rows}
+    parameters: dict[str, Any] = {}
+    if isinstance(listed, list):
+        for row in parse_entries(listed):
+            parameters[str(row.get("name"))] = row
+    return parameters
 
 
 def _to_python_name(name: str) -> str:
     """Return the name that a parameter of the answers has in a Python function."""
     plain = re.sub("[-.]", "_", name)
-    return f"param_{plain.lstrip('_')}" if plain.startswith(("_", "model_")) else plain
+    if plain.startswith(("_", "model_")):
+        return f"param_{plain.lstrip('_')}"
+    return plain
 
 
 def _find_parameters(tool: Tool, file: ToolFile) -> set[str]:
@@ -197,9 +214,9 @@ def _find_parameters(tool: Tool, file: ToolFile) -> set[str]:
 
 def _format_change(name: str, changes: list[str], file: ToolFile) -> str:
     fix = f"write it there, or have it written anew: copier-fastmcp restore {file.path}"
-    return one_line(
-        f"{name}: {'; '.join(changes)}; {file.path} is yours and stays as it was; {fix}"
-    )
+    problem = "; ".join(changes)
+    state = f"{file.path} is yours and stays as it was"
+    return one_line(f"{name}: {problem}; {state}; {fix}")
 
 
 def _format_removal(name: str, file: ToolFile, same_request: str) -> str:
