@@ -1,6 +1,7 @@
 """Forms of English words in names.
 
-The macros have a `singular` of their own, which must run inside Copier and never changes: a record keeps its name.
+The macros have a `singular` of their own (`macros/names.jinja`), which must run inside Copier and never changes: a
+record keeps its name. The results of this one are names of imported tools, so it does not change either.
 """
 
 UNCHANGED = frozenset(

@@ -8,6 +8,9 @@ from pydantic import ValidationError
 
 Schema = Mapping[str, Any]
 MAX_ERRORS = 5
+# The types that a boolean is not, and all types of plain values.
+NUMBER_TYPES = {"integer", "number", "string"}
+PLAIN_TYPES = {"any", "boolean", *NUMBER_TYPES}
 
 
 def describe_errors(error: ValidationError) -> str:
@@ -27,15 +30,10 @@ def find_type_mistakes(
     Pydantic converts the one to the other. Text that spells a number is accepted, since models send it.
     """
     root = schema if root is None else root
-    leaves = list(_leaves(schema, root))
+    leaves = list(_list_leaves(schema, root))
     if isinstance(value, bool | int | float):
-        kinds = {str(leaf.get("type", "any")) for leaf in leaves}
-        wrong_types = (
-            {"integer", "number", "string"} if isinstance(value, bool) else {"boolean"}
-        )
-        right_types = {"any", "boolean", "integer", "number", "string"} - wrong_types
-        if kinds & wrong_types and not kinds & right_types:
-            expected = " or ".join(sorted(kinds))
+        expected = _find_expected_types(value, leaves)
+        if expected:
             return f"{place[1:]}: {json.dumps(value)} is not of type {expected}"
     parts: dict[Any, Any] = {}
     if isinstance(value, list):
@@ -43,8 +41,11 @@ def find_type_mistakes(
     elif isinstance(value, dict):
         parts = value
     for part, item in parts.items():
-        inner = [_inner_schema(leaf, part) for leaf in leaves]
-        schemas = [candidate for candidate in inner if isinstance(candidate, dict)]
+        schemas: list[Schema] = []
+        for leaf in leaves:
+            part_schema = _find_part_schema(leaf, part)
+            if isinstance(part_schema, dict):
+                schemas.append(part_schema)
         if not schemas:
             continue
         mistake = find_type_mistakes(item, {"anyOf": schemas}, root, f"{place}.{part}")
@@ -53,25 +54,42 @@ def find_type_mistakes(
     return ""
 
 
-def _inner_schema(leaf: Schema, part: str | int) -> object:
+def _find_expected_types(value: float, leaves: list[Schema]) -> str:
+    """Return the types that a boolean or a number cannot be converted to; empty when one of them accepts it."""
+    kinds: set[str] = set()
+    for leaf in leaves:
+        kinds.add(str(leaf.get("type", "any")))
+    wrong_types = NUMBER_TYPES if isinstance(value, bool) else {"boolean"}
+    if kinds & wrong_types and not kinds & (PLAIN_TYPES - wrong_types):
+        return " or ".join(sorted(kinds))
+    return ""
+
+
+def _find_part_schema(leaf: Schema, part: str | int) -> object:
     """Return the schema of a property of an object, or of an item of a list."""
+    default = leaf.get("additionalProperties", leaf.get("items"))
     named = leaf.get("properties") or dict(enumerate(leaf.get("prefixItems", ())))
-    return named.get(part, leaf.get("additionalProperties", leaf.get("items")))
+    return named.get(part, default)
 
 
-def _leaves(schema: Schema, root: Schema) -> Iterator[Schema]:
-    """Yield the schemas of one value, out of unions and references, none of which is followed twice."""
+def _list_leaves(schema: Schema, root: Schema) -> Iterator[Schema]:
+    """Yield the schemas of one value, out of unions and references.
+
+    Each reference is followed once, as far as a value reaches; the lock (`testing/lock.py`) resolves a whole schema.
+    """
     if not isinstance(schema, Mapping):  # true: anything
         yield {}
         return
     if "$ref" in schema:
         definitions = dict(root.get("$defs", {}))
-        target = definitions.pop(schema["$ref"].rpartition("/")[2], {})
-        yield from _leaves(target, {"$defs": definitions})
+        _, _, name = schema["$ref"].rpartition("/")
+        target = definitions.pop(name, {})
+        yield from _list_leaves(target, {"$defs": definitions})
         return
-    unions = [schema[key] for key in ("anyOf", "oneOf", "allOf") if key in schema]
-    for union in unions:
-        for member in union:
-            yield from _leaves(member, root)
-    if not unions:
+    has_union = False
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        for member in schema.get(keyword, ()):
+            yield from _list_leaves(member, root)
+        has_union = has_union or keyword in schema
+    if not has_union:
         yield schema

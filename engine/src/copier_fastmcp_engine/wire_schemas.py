@@ -14,7 +14,8 @@ NULL = {"type": "null"}
 NO_TAGS: dict[str, Any] = {"tags": []}  # what FastMCP sends for a tool without tags
 # Words that tell nothing beyond the name of what they describe
 FILLERS = {"a", "an", "is", "it", "its", "number", "of", "one", "the", "whether"}
-# Keywords with a list of schemas, with schemas by name, and with one schema
+# Keywords with a list of schemas, with schemas by name, and with one schema. The lock (`testing/lock.py`) has a list of
+# its own: it normalizes every keyword that it does not know, and the suite is not in the wheel of a server.
 LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 MAPPINGS = ("$defs", "patternProperties", "properties")
 SINGLE = ("additionalProperties", "items")
@@ -48,11 +49,9 @@ class CompactTool(Tool):
     def _shortened_schemas(self) -> dict[str, Any]:
         """Return both schemas as they are sent, computed once for each pair."""
         fields = self._wire_fields
-        if (
-            fields.shortened is None
-            or fields.parameters is not self.parameters
-            or fields.output_schema is not self.output_schema
-        ):
+        is_same_input = fields.parameters is self.parameters
+        is_same_output = fields.output_schema is self.output_schema
+        if fields.shortened is None or not is_same_input or not is_same_output:
             words = significant_words(self.name)
             shortened = {
                 "inputSchema": shorten_input_schema(self.parameters),
@@ -64,9 +63,15 @@ class CompactTool(Tool):
 
 
 def significant_words(text: str) -> set[str]:
-    """Return the significant words of a name or a text, in the singular."""
-    words = re.findall(r"[^\W_]+", text.lower())
-    return {word.removesuffix("s") for word in words if word not in FILLERS}
+    """Return the significant words of a name or a text, without a final `s`.
+
+    The words are only compared with each other, so an incorrect singular does no harm.
+    """
+    significant: set[str] = set()
+    for word in re.findall(r"[^\W_]+", text.lower()):
+        if word not in FILLERS:
+            significant.add(word.removesuffix("s"))
+    return significant
 
 
 def shorten_input_schema(schema: Any, *, is_optional: bool = False) -> Any:
@@ -85,10 +90,10 @@ def shorten_input_schema(schema: Any, *, is_optional: bool = False) -> Any:
         return shorten_input_schema(part, is_optional=is_optional)
 
     shortened = _map_parts(schema, shorten)
-    if not (is_optional and shortened.get("default", ...) is None):
+    if not is_optional or shortened.get("default", ...) is not None:
         return shortened
     members = shortened.get("anyOf", [])
-    non_null = [member for member in members if member != NULL]
+    non_null = _exclude_null(members)
     if len(non_null) == len(members):
         return shortened
     del shortened["default"]
@@ -125,10 +130,14 @@ def shorten_output_schema(schema: Any, tool_words: Set[str], name: str = "") -> 
     return _join_null(shortened)
 
 
+def _exclude_null(members: list[Any]) -> list[Any]:
+    return [member for member in members if member != NULL]
+
+
 def _join_null(schema: Schema) -> Schema:
     """Return a schema with null among its values instead of in a union with them."""
     members = schema.get("anyOf", [])
-    non_null = [member for member in members if member != NULL]
+    non_null = _exclude_null(members)
     if len(non_null) != 1 or len(non_null) == len(members):
         return schema
     (only_member,) = non_null
@@ -137,7 +146,8 @@ def _join_null(schema: Schema) -> Schema:
     # Values have their types; a list of types is more than some readers accept
     if "enum" not in only_member:
         return schema
-    values = {key: value for key, value in only_member.items() if key != "type"}
+    values = dict(only_member)
+    values.pop("type", None)
     values["enum"] = [*only_member["enum"], None]
     return _replace_union(schema, values)
 
@@ -165,5 +175,6 @@ def _map_parts(schema: Schema, shorten: Callable[[Any, str, bool], Any]) -> Sche
 
 def _replace_union(schema: Schema, replacement: Schema) -> Schema:
     """Return a schema with another one instead of its union."""
-    fields = {key: value for key, value in schema.items() if key != "anyOf"}
+    fields = dict(schema)
+    fields.pop("anyOf", None)
     return {**replacement, **fields}

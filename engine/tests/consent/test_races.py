@@ -195,7 +195,7 @@ async def test_a_renewal_that_died_blocks_only_until_its_turn_ends(
     await grant_access(server, browser)
     await expire_token(server)
     consent, answers = flow.consent_of(server), list[Message]()
-    name = str(await consent._current(ANN))
+    name = str(await consent._load_name(ANN))
     assert await consent.store.add("turns", name, 600)
     monkeypatch.setattr(consent_store, "TURN", 0.1)
     await look(server, answers)

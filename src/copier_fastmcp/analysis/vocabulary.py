@@ -1,23 +1,21 @@
 """Words for what a call does: the methods of client libraries."""
 
-import json
 from functools import cache
-from importlib.resources import files
 from typing import Any
+
+from ..tables import load_tables
 
 
 @cache
 def load_vocabulary() -> dict[str, Any]:
     """The vocabulary of client methods."""
-    text = files(__package__).joinpath("effects.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
+    return load_tables("analysis/effects")
 
 
 @cache
 def load_calls(group: str) -> dict[str, str]:
     """What each name of a group does."""
-    kinds = {}
+    kinds: dict[str, str] = {}
     for kind, names in load_vocabulary()[group].items():
         for name in names.split():
             kinds[name] = kind

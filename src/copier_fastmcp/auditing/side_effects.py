@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from copier_fastmcp_engine.testing.rules import Tool
+from copier_fastmcp_engine.testing.rules import Tool, list_alternatives
 
 from .verbs import OBJECT, find_verb, split_name
 from .vocabulary import LOOK_BEHIND, is_turned, word_list
 
+UNIONS = ("anyOf", "oneOf")
 PERSISTING_KINDS = {"add", "change", "remove"}
 IRREGULAR_PARTICIPLES = {"written": "write", "overwritten": "overwrite", "sent": "send"}
 ADVERBS = (
@@ -119,14 +120,15 @@ def _is_third_person_write(match: re.Match[str], verb: str) -> bool:
 
 def _find_listed_verb(word: str, list_name: str) -> str | None:
     """The base form of a verb that a list of the vocabulary has, None for every other word."""
-    for form in _base_forms(word.lower()):
+    for form in _list_participle_bases(word.lower()):
         verb = find_verb(form)
         if verb is not None and verb.word in word_list(list_name):
             return verb.word
     return None
 
 
-def _base_forms(word: str) -> Iterator[str]:
+def _list_participle_bases(word: str) -> Iterator[str]:
+    """The verb that a word may be a participle of, and the word itself."""
     yield IRREGULAR_PARTICIPLES.get(word, word)
     if word.endswith("ied"):
         yield word[:-3] + "y"
@@ -152,27 +154,17 @@ def find_write_parameter(tool: Tool) -> str | None:
     return None
 
 
-def list_alternatives(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A schema and the alternatives of its `anyOf` and `oneOf`."""
-    alternatives = [schema]
-    for keyword in ("anyOf", "oneOf"):
-        for alternative in schema.get(keyword) or ():
-            if isinstance(alternative, Mapping):
-                alternatives.append(alternative)
-    return alternatives
-
-
 def list_choices(schema: Mapping[str, Any]) -> list[str]:
     """The texts that a schema enumerates."""
-    choices = []
-    for alternative in list_alternatives(schema):
-        for value in alternative.get("enum") or ():
-            choices.append(str(value))
+    choices: list[str] = []
+    for alternative in list_alternatives(schema, UNIONS):
+        choices += map(str, alternative.get("enum") or ())
     return choices
 
 
 def _is_switch(schema: Mapping[str, Any]) -> bool:
-    return any(part.get("type") == "boolean" for part in list_alternatives(schema))
+    alternatives = list_alternatives(schema, UNIONS)
+    return any(part.get("type") == "boolean" for part in alternatives)
 
 
 def _switches_write(name: str, schema: Mapping[str, Any]) -> bool:

@@ -23,14 +23,14 @@ def _count_parts(
     within: tuple[str, ...],
     budget: Iterator[int],
 ) -> None:
-    """Walk a schema as `lock.normal` does.
+    """Walk a schema as `lock.normalize_schema` does, which has no limit: the author of a server trusts its schemas.
 
     Raises:
         StopIteration: It has more parts than the budget.
     """
     next(budget)
     if isinstance(schema, Mapping):
-        target = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+        target = lock.get_reference(schema)
         if target in definitions and target not in within:
             _count_parts(definitions[target], definitions, (*within, target), budget)
         for name, part in schema.items():

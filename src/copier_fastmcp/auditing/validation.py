@@ -6,6 +6,8 @@ from typing import Any
 
 from copier_fastmcp_engine.testing.rules import Tool
 
+# Every keyword that holds schemas, also those of older drafts: what a server sends may be anything. The lock
+# (`testing/lock.py`) reads schemas that this module has validated.
 SCHEMA_MAPS = (
     "properties",
     "patternProperties",

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
+from copier_fastmcp_engine.testing.rules import list_verb_forms
+
 from .vocabulary import load_vocabulary, phrase_pattern, word_list
 
 WRITES = {"add", "ensure", "change", "remove", "run", "act"}
@@ -112,15 +114,9 @@ def find_verb(word: str) -> Verb | None:
 
 def list_base_forms(word: str) -> list[str]:
     """A verb in the forms that the vocabulary may have it in."""
-    forms = [word]
-    if word.endswith("ies"):
-        forms.append(word[:-3] + "y")
-    if word.endswith("es"):
-        forms.append(word[:-2])
-    if _is_third_person(word):
-        forms.append(word[:-1])
+    forms = list_verb_forms(word)
     if word.endswith("ing") and len(word) > 5:
-        stem = word[:-3]
+        stem = word.removesuffix("ing")
         forms += [stem, stem + "e"]
         if stem[-1:] == stem[-2:-1]:
             forms.append(stem[:-1])
@@ -253,7 +249,7 @@ def _choose_position(
 
 def _find_producing_verb(word: str, following: Sequence[str]) -> Verb | None:
     """A verb such as `generate` where a chart or a password is computed, and nothing changes."""
-    is_producing = {word, word.removesuffix("s")} & word_list("produces")
+    is_producing = not word_list("produces").isdisjoint(list_verb_forms(word))
     if is_producing and word_list("produced").intersection(following):
         return Verb(word, READ, False)
     return None

@@ -1,4 +1,8 @@
-"""A JSON Schema with its references followed and its alternatives brought together."""
+"""A JSON Schema with its references followed and its alternatives brought together.
+
+The readers of the engine keep alternatives apart, since they compare or check values. A parameter of a tool has one
+type, so the alternatives of a document are merged here, within limits: the document is somebody else's.
+"""
 
 from collections.abc import Mapping
 from typing import Any

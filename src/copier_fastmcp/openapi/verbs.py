@@ -1,8 +1,13 @@
-"""What words in operations say: the first word of an operationId or summary, the last of a path.
+"""The meaning of words in operations: the first word of an operationId or summary, the last of a path.
 
-These are readings of other people's names and belong to the import alone; the verbs of the tool
-language stand in tables.json. A word stands in one class; what may mean either is in none.
+There are four vocabularies of verbs, since the same verb means different things in different places. `tables.json` has
+the verbs of the tool language, whose meaning a release never changes. This module reads the names of an API, where the
+method of HTTP is known too: a PUT named `link` differs from a POST. `auditing/audit.json` reads the names and the
+sentences of any server, by the kind of act and with a certainty. `analysis/effects.json` reads the methods of client
+libraries, where `hget` and `ack` are verbs. `tests/openapi/test_vocabularies.py` keeps their common verbs in agreement.
 """
+
+from copier_fastmcp_engine.testing.rules import list_verb_forms
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -115,6 +120,7 @@ ALL_VERBS = READ | READ_BY_POST | CREATE | ENSURE | UPSERT | PUT | DELETE | ACTI
 def base(word: str) -> str:
     """A verb without the ending of the third person: `Deletes`, `searches`, `copies`."""
     word = word.lower()
-    forms = [word, word.removesuffix("s"), word.removesuffix("es")]
-    forms += [word.removesuffix("ies") + "y"] if word.endswith("ies") else []
-    return next((form for form in forms if form in ALL_VERBS), word)
+    for form in list_verb_forms(word):
+        if form in ALL_VERBS:
+            return form
+    return word

@@ -16,30 +16,37 @@ from .oauth_errors import ProviderError, Withdrawn, report
 from .store import KEEP, LEASE, Grant, Store, User
 
 LEEWAY = 30  # seconds before its end in which an access token is renewed
-MARKED = (
-    86_400 + KEEP
-)  # seconds for which a revocation is remembered: longer than any login takes
+# Seconds for which a revocation is remembered: longer than any login takes
+MARKED = 86_400 + KEEP
 
 
 class Grants:
     """The grants of one server's users at one provider."""
 
     def __init__(self, store: Store, provider: Provider) -> None:
-        self.store, self.provider = store, provider
+        self.store = store
+        self.provider = provider
 
     async def grant(self, user: User) -> Grant | None:
         """Return the stored grant of a user; None if there is none for all scopes."""
-        return (await self._load_grant(user))[1]
+        _, grant = await self._load_grant(user)
+        return grant
 
     async def _load_grant(self, user: User) -> tuple[str | None, Grant | None]:
         """Return the name of the user's grant, and the grant if it covers the present scopes."""
-        name = await self._current(user)
-        row = await self.store.get("grants", name) if name else None
-        grant = Grant.model_validate(row) if row else None
-        enough = grant and {*self.provider.scope.split()} <= {*grant.asked.split()}
-        return name, grant if enough else None
+        name = await self._load_name(user)
+        if not name:
+            return name, None
+        row = await self.store.get("grants", name)
+        if not row:
+            return name, None
+        grant = Grant.model_validate(row)
+        scopes = set(self.provider.scope.split())
+        covers_scopes = scopes.issubset(grant.asked.split())
+        return name, grant if covers_scopes else None
 
-    async def _current(self, user: User) -> str | None:
+    async def _load_name(self, user: User) -> str | None:
+        """Return the name of the user's current grant."""
         row = await self.store.get("current-grants", self._name(user))
         return str(row["name"]) if row else None
 
@@ -60,20 +67,21 @@ class Grants:
             False when the user revoked access meanwhile: then nothing was kept.
         """
         name = secrets.token_urlsafe(24)
+        key = self._name(user)
         scopes = {"asked": grant.asked or self.provider.scope}
         await self._write(name, grant.model_copy(update=scopes))
-        await self.store.put("current-grants", self._name(user), {"name": name})
+        await self.store.put("current-grants", key, {"name": name})
         if await self.mark(user) in (None, mark):
             return True
         await self.store.drop("grants", name)
-        if await self._current(user) == name:
-            await self.store.drop("current-grants", self._name(user))
+        if await self._load_name(user) == name:
+            await self.store.drop("current-grants", key)
         return False
 
     async def _write(self, name: str, grant: Grant) -> None:
-        remaining = (
-            None if grant.refresh_token else max(grant.expires_at - time.time(), 1)
-        )
+        remaining: float | None = None
+        if not grant.refresh_token:
+            remaining = max(grant.expires_at - time.time(), 1)
         await self.store.put("grants", name, grant.model_dump(), remaining)
 
     async def fresh(self, user: User, refused: str | None = None) -> Grant | None:
@@ -105,14 +113,14 @@ class Grants:
             renewed = await self.provider.refresh(old)
         except Withdrawn as error:
             report(self.provider.policy, error)
-            if (await self._load_grant(user))[1] == old:
+            if await self.grant(user) == old:
                 await self.store.drop("grants", name)
             return None
         except ProviderError as error:
             report(self.provider.policy, error)
             raise ToolError(f"{error}; try again later") from error
         await self._write(name, renewed)
-        current = await self._current(user)
+        current = await self._load_name(user)
         if current == name:
             count_login(self.provider.policy, "refreshed")
             return renewed
@@ -122,27 +130,30 @@ class Grants:
         return None
 
     async def _load_newer_grant(self, user: User) -> Grant | None:
-        _, grant = await self._load_grant(user)
+        grant = await self.grant(user)
         return grant if grant and _is_usable(grant) else None
 
     async def revoke(self, user: User) -> tuple[bool, bool]:
         """Forget what the user granted: whether there was something, and whether the provider knows."""
+        key = self._name(user)
         mark = {"mark": secrets.token_urlsafe(24)}
-        await self.store.put("revocations", self._name(user), mark, MARKED)
+        await self.store.put("revocations", key, mark, MARKED)
         await self.store.drop("current", user.key)
-        row = await self.store.take("current-grants", self._name(user))
-        grant = await self.store.take("grants", str(row["name"])) if row else None
+        row = await self.store.take("current-grants", key)
+        if row is None:
+            return False, False
+        grant = await self.store.take("grants", str(row["name"]))
         if grant is None:
             return False, False
-        return True, await self.provider.revoke(Grant.model_validate(grant))
+        is_revoked = await self.provider.revoke(Grant.model_validate(grant))
+        return True, is_revoked
 
     def _name(self, user: User) -> str:
         return f"{self.provider.issuer} {user.key}"
 
 
 def _is_usable(grant: Grant, refused: str | None = None) -> bool:
-    remaining = grant.expires_at - time.time()
-    return (
-        remaining > (LEEWAY if grant.refresh_token else 0)
-        and grant.access_token != refused
-    )
+    if grant.access_token == refused:
+        return False
+    leeway = LEEWAY if grant.refresh_token else 0
+    return grant.expires_at - time.time() > leeway

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .rules import Tool
+from .rules import Tool, list_alternatives
 
 Arguments = dict[str, Any]
 FORMATS = {
@@ -124,8 +124,8 @@ def list_cases(arranged: object) -> list[Case]:
 def sample_values(schema: Mapping[str, Any]) -> Iterator[Any]:
     """Yield some values that a schema allows: every choice, or one or two of its type."""
     yield from schema.get("enum", ())
-    for part in schema.get("anyOf", ()):
-        yield from sample_values(part)
+    for alternative in list_alternatives(schema)[1:]:
+        yield from sample_values(alternative)
     kind = schema.get("type") if "enum" not in schema else ""
     if kind == "boolean":
         yield from (True, False)
@@ -248,9 +248,10 @@ class Variants:
         """Return a variant of a read with the largest number that a parameter accepts."""
         if self.behavior != "read" or name in self.names:
             return []
-        for part in (schema, *schema.get("anyOf", ())):
+        for part in list_alternatives(schema):
             if part.get("type") == "integer" and "enum" not in part:
-                return [self._vary(name, min(LARGE, part.get("maximum", LARGE)))]
+                largest = min(LARGE, part.get("maximum", LARGE))
+                return [self._vary(name, largest)]
         return []
 
     def _adds_text(self, name: str, schema: Mapping[str, Any]) -> bool:
@@ -278,5 +279,7 @@ class Variants:
 
 def _is_choice(schema: Mapping[str, Any]) -> bool:
     """Tell whether a schema offers a few values."""
-    parts = [schema, *schema.get("anyOf", ())]
-    return any("enum" in part or part.get("type") == "boolean" for part in parts)
+    for part in list_alternatives(schema):
+        if "enum" in part or part.get("type") == "boolean":
+            return True
+    return False

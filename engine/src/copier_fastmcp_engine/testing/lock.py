@@ -48,25 +48,25 @@ TYPES = {
 }
 Lock = dict[str, Any]
 Schema = Mapping[str, Any]
+Entry = Mapping[str, Any]
+Entries = Mapping[str, Entry]
 
 
 def build_entry(tool: Tool) -> dict[str, Any]:
     """Return the lock's entry for a tool; an undeclared tool has no behavior."""
     wire = dict(tool.wire)
     declared = tool.declared or {}
-    hints = {}
-    for hint in HINTS:
-        if hint in tool.annotations:
-            hints[hint] = tool.annotations[hint]
-    model_facing = {key: wire[key] for key in READ if key in wire}
-    model_bytes = count_bytes(model_facing)
+    model_bytes = count_bytes(_select_keys(wire, READ))
     optional = {**declared, "waivers": list(tool.waivers)}
-    entry = {key: optional[key] for key in RARE if optional.get(key)}
+    entry: dict[str, Any] = {}
+    for key in RARE:
+        if optional.get(key):
+            entry[key] = optional[key]
     if tool.proof:
         entry["proof"] = dict(tool.proof)
     entry |= {
         "behavior": declared.get("behavior"),
-        "hints": hints,
+        "hints": _select_keys(tool.annotations, HINTS),
         "gated": declared.get("gated", False),
         "probed": bool(tool.probed),
         "scopes": sorted(declared.get("scopes", ())),
@@ -82,9 +82,15 @@ def build_entry(tool: Tool) -> dict[str, Any]:
     return entry
 
 
+def _select_keys(mapping: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    """Return those of some keys that a mapping has, with their values."""
+    return {key: mapping[key] for key in keys if key in mapping}
+
+
 def count_bytes(value: object) -> int:
     """Return the size of a value as JSON without spaces."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return len(text.encode())
 
 
 def build_lock(
@@ -102,11 +108,14 @@ def build_lock(
         released: Whether somebody calls these tools already.
         snapshot: The digest of the function that shows all data to the proofs.
     """
+    entries: dict[str, Any] = {}
+    for tool in tools:
+        entries[tool.name] = build_entry(tool)
     return {
         "released": released,
         "proof": {"snapshot": snapshot} if snapshot else {},
         "versions": {"schemas": FORM, **versions},
-        "tools": {tool.name: build_entry(tool) for tool in tools},
+        "tools": entries,
     }
 
 
@@ -124,7 +133,8 @@ def load_lock(path: Path) -> Lock:
     try:
         lock: Lock = json.loads(path.read_text(encoding="utf-8"))
         for name, entry in lock["tools"].items():
-            if missing := REQUIRED - entry.keys():
+            missing = REQUIRED - entry.keys()
+            if missing:
                 raise ValueError(f"{name} has no {min(missing)}")
         return {
             "released": lock.get("released") is True,
@@ -154,7 +164,7 @@ def normalize_schema(
         return schema
     if defs is None:
         defs = schema.get("$defs", {})
-    target = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+    target = get_reference(schema)
     if target in defs and target not in within:
         siblings = {key: value for key, value in schema.items() if key != "$ref"}
         resolved = {**defs[target], **siblings}
@@ -167,12 +177,17 @@ def normalize_schema(
     return normalized
 
 
+def get_reference(schema: Schema) -> str:
+    """Return the name of the definition that a schema refers to; nothing where it refers to none."""
+    return str(schema.get("$ref", "")).removeprefix("#/$defs/")
+
+
 def _normalize_keyword(
     key: str, value: Any, defs: Schema, within: tuple[str, ...]
 ) -> Any:
     """Return the value of one keyword of a schema, as `normalize_schema` does."""
     if key in NAMED:
-        named = {}
+        named: dict[str, Any] = {}
         for name, subschema in sorted(value.items()):
             named[name] = normalize_schema(subschema, defs, within)
         return named
@@ -198,18 +213,22 @@ def covers(wide: Any, narrow: Any) -> bool:
 
 def _list_choices(schema: Schema) -> list[dict[str, Any]]:
     """Return the alternatives of a schema: of `anyOf`, of several types, and of an enumeration."""
-    constraints = {key: value for key, value in schema.items() if key not in WORDS}
+    constraints: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key not in WORDS:
+            constraints[key] = value
+    choices: list[dict[str, Any]] = []
     for keyword in ("anyOf", "oneOf", "allOf"):
         if keyword not in constraints:
             continue
         if keyword == "allOf" and len(constraints[keyword]) != 1:
             continue
-        choices = []
         for part in constraints.pop(keyword):
             choices += _list_choices(constraints | part)
         return choices
-    choices = _split_values(constraints)
-    return [NULL if choice.get("type") == "null" else choice for choice in choices]
+    for choice in _split_values(constraints):
+        choices.append(NULL if choice.get("type") == "null" else choice)
+    return choices
 
 
 def _split_values(constraints: dict[str, Any]) -> list[dict[str, Any]]:
@@ -234,6 +253,16 @@ def _is_closed(schema: Schema) -> bool:
 
 def _covers_choice(wide: Schema, narrow: Schema) -> bool:
     """Return whether one alternative of a schema accepts all values of another."""
+    if not _covers_properties(wide, narrow):
+        return False
+    for key, limit in wide.items():
+        if key != "properties" and not _covers_limit(key, limit, narrow.get(key)):
+            return False
+    return True
+
+
+def _covers_properties(wide: Schema, narrow: Schema) -> bool:
+    """Return whether the properties of an object accept all values of those of another."""
     wide_properties = wide.get("properties", {})
     narrow_properties = narrow.get("properties", {})
     # A property that only one schema restricts: the other one must not allow it.
@@ -241,12 +270,8 @@ def _covers_choice(wide: Schema, narrow: Schema) -> bool:
         return False
     if _is_closed(wide) and narrow_properties.keys() - wide_properties.keys():
         return False
-    for key, limit in wide.items():
-        if key == "properties":
-            for name in wide_properties.keys() & narrow_properties.keys():
-                if not covers(wide_properties[name], narrow_properties[name]):
-                    return False
-        elif not _covers_limit(key, limit, narrow.get(key)):
+    for name in wide_properties.keys() & narrow_properties.keys():
+        if not covers(wide_properties[name], narrow_properties[name]):
             return False
     return True
 
@@ -302,13 +327,14 @@ def report_differences(pinned: Lock, running: Lock) -> list[str]:
     """
     differences = compare_locks(pinned, running)
     if pinned["released"] or running["released"]:
-        return [str(difference) for difference in differences]
-    lines = []
+        return list(map(str, differences))
+    lines: list[str] = []
+    summary = _summarize(differences, pinned, running)
+    if summary:
+        lines.append(f"changed since the scaffold: {summary}; {UNRELEASED}")
     for difference in differences:
         if difference.label == "RELAXED":
             lines.append(str(difference))
-    if summary := _summarize(differences, pinned, running):
-        lines.insert(0, f"changed since the scaffold: {summary}; {UNRELEASED}")
     return lines
 
 
@@ -316,51 +342,54 @@ def _summarize(differences: Iterable[Difference], pinned: Lock, running: Lock) -
     """Return which tools are new, gone, renamed and changed; RENDERED is no change."""
     groups: dict[str, list[str]] = {"new": [], "gone": [], "renamed": [], "changed": []}
     for difference in differences:
-        group = "changed"
-        if difference.label == "RENAMED":
-            group = "renamed"
-        elif difference.tool in (SNAPSHOT, COMPONENTS):
-            group = "changed"
-        elif difference.tool not in pinned["tools"] and difference.text == NEW:
-            group = "new"
-        elif difference.tool not in running["tools"]:
-            group = "gone"
-        if difference.label != "RENDERED" and difference.tool not in groups[group]:
-            groups[group].append(difference.tool)
-    parts = []
+        names = groups[_classify(difference, pinned, running)]
+        if difference.label != "RENDERED" and difference.tool not in names:
+            names.append(difference.tool)
+    parts: list[str] = []
     for group, names in groups.items():
-        if names:
-            listed = ", ".join(names[:SHOWN])
-            if len(names) > SHOWN:
-                listed += f" and {len(names) - SHOWN} more"
-            parts.append(f"{len(names)} {group} ({listed})")
+        if not names:
+            continue
+        listed = ", ".join(names[:SHOWN])
+        if len(names) > SHOWN:
+            listed += f" and {len(names) - SHOWN} more"
+        parts.append(f"{len(names)} {group} ({listed})")
     return ", ".join(parts)
 
 
-def _collect_aliases(tools: Mapping[str, Schema]) -> dict[str, str]:
+def _classify(difference: Difference, pinned: Lock, running: Lock) -> str:
+    """Return the group of a difference in a summary."""
+    if difference.label == "RENAMED":
+        return "renamed"
+    if difference.tool in (SNAPSHOT, COMPONENTS):
+        return "changed"
+    if difference.tool not in pinned["tools"] and difference.text == NEW:
+        return "new"
+    return "changed" if difference.tool in running["tools"] else "gone"
+
+
+def _collect_aliases(tools: Entries) -> dict[str, str]:
     """Return the present name of each former name."""
-    aliases = {}
+    aliases: dict[str, str] = {}
     for name, entry in tools.items():
         for former_name in entry.get("formerly", ()):
             aliases[former_name] = name
     return aliases
 
 
-def _pick_tools(tools: Mapping[str, Schema], names: Set[str]) -> dict[str, Schema]:
+def _pick_tools(tools: Entries, names: Set[str]) -> dict[str, Entry]:
     return {name: tools[name] for name in names}
 
 
-def _match_renamed(
-    old: Mapping[str, Schema], new: Mapping[str, Schema]
-) -> dict[str, str]:
+def _match_renamed(old: Entries, new: Entries) -> dict[str, str]:
     """Return the old name of each new tool whose definition equals that of exactly one removed tool."""
-    pairs = []
+    pairs: list[tuple[str, str]] = []
+    counts: Counter[str] = Counter()
     for old_name, old_entry in old.items():
         for new_name, new_entry in new.items():
             if _is_equivalent(old_entry, new_entry):
                 pairs.append((old_name, new_name))
-    counts = Counter(name for pair in pairs for name in pair)
-    renamed = {}
+                counts.update((old_name, new_name))
+    renamed: dict[str, str] = {}
     for old_name, new_name in pairs:
         if counts[old_name] == counts[new_name] == 1:
             renamed[new_name] = old_name
@@ -376,25 +405,29 @@ def compare_locks(pinned: Lock, running: Lock) -> list[Difference]:
     for name in (old.keys() & new.keys()) | old_names.keys():
         old_entry = old[old_names.get(name, name)]
         differences += _compare_entries(name, old_entry, new[name], rendered)
-    if _has_other_digest(pinned.get("proof", {}), running.get("proof", {}), "snapshot"):
+    old_proof = pinned.get("proof", {})
+    new_proof = running.get("proof", {})
+    if _has_other_digest(old_proof, new_proof, "snapshot"):
         differences.append(Difference(SNAPSHOT, "", PROOF_CHANGED))
     differences += _compare_components(pinned, running)
     return sorted(differences, key=str)
 
 
 def _compare_names(
-    old: Mapping[str, Schema], new: Mapping[str, Schema]
+    old: Entries, new: Entries
 ) -> tuple[list[Difference], dict[str, str]]:
     """Return the tools that are new, gone or renamed, and the old name of each that was renamed."""
     current_names = _collect_aliases(new)
-    aliases = {}
+    aliases: dict[str, str] = {}
     for old_name in old.keys() - new.keys():
         if old_name in current_names:
             aliases[old_name] = current_names[old_name]
     removed = old.keys() - new.keys() - aliases.keys()
     added = new.keys() - old.keys() - set(aliases.values())
-    renamed = _match_renamed(_pick_tools(old, removed), _pick_tools(new, added))
-    differences = []
+    removed_tools = _pick_tools(old, removed)
+    added_tools = _pick_tools(new, added)
+    renamed = _match_renamed(removed_tools, added_tools)
+    differences: list[Difference] = []
     for new_name, old_name in renamed.items():
         differences.append(Difference(old_name, "RENAMED", f"is {new_name} now"))
     for name in removed - set(renamed.values()):
@@ -411,19 +444,20 @@ def _compare_names(
     return differences, renamed
 
 
-def _is_equivalent(old: Schema, new: Schema) -> bool:
+def _is_equivalent(old: Entry, new: Entry) -> bool:
     """Return whether two entries differ in texts at most."""
     for key in ("behavior", "hints", "gated", "scopes"):
         if old[key] != new[key]:
             return False
     for side in SIDES:
-        if not covers(old[side], new[side]) or not covers(new[side], old[side]):
+        is_wider = covers(old[side], new[side])
+        if not is_wider or not covers(new[side], old[side]):
             return False
     return True
 
 
 def _compare_entries(
-    tool: str, old: Schema, new: Schema, rendered: str
+    tool: str, old: Entry, new: Entry, rendered: str
 ) -> Iterator[Difference]:
     """Yield the differences of one tool.
 
@@ -434,9 +468,10 @@ def _compare_entries(
         rendered: The label of schemas that are only written differently.
     """
     yield from _compare_hints(tool, old["hints"], new["hints"])
-    if old["gated"] != new["gated"]:
-        label = "BREAKING" if new["gated"] else "RELAXED"
-        yield Difference(tool, label, f"gate {'gained' if new['gated'] else 'lost'}")
+    if new["gated"] and not old["gated"]:
+        yield Difference(tool, "BREAKING", "gate gained")
+    elif old["gated"] and not new["gated"]:
+        yield Difference(tool, "RELAXED", "gate lost")
     if old.get("probed") and not new["probed"]:
         text = "it was proven by its probe, and is unprobed now"
         yield Difference(tool, "RELAXED", text)
@@ -446,6 +481,13 @@ def _compare_entries(
             yield Difference(tool, "BREAKING", f"gained scope {scope}")
         else:
             yield Difference(tool, "RELAXED", f"lost scope {scope}")
+    yield from _compare_texts(tool, old, new)
+    for side in SIDES:
+        yield from _compare_schemas(tool, side, old[side], new[side], rendered)
+
+
+def _compare_texts(tool: str, old: Entry, new: Entry) -> Iterator[Difference]:
+    """Yield the changed texts of a tool; a new waiver, or a denied effect, is RELAXED."""
     for key in (*TEXTS, *RARE):
         old_value = old.get(key)
         new_value = new.get(key)
@@ -454,9 +496,8 @@ def _compare_entries(
         has_waivers = key == "waivers" and bool(new_value)
         is_denied = key in TEXTS and new_value is False
         label = "RELAXED" if has_waivers or is_denied else ""
-        yield Difference(tool, label, f"{key} {_format_step(old_value, new_value)}")
-    for side in SIDES:
-        yield from _compare_schemas(tool, side, old[side], new[side], rendered)
+        step = _format_step(old_value, new_value)
+        yield Difference(tool, label, f"{key} {step}")
 
 
 def _has_other_digest(old: Schema, new: Schema, key: str) -> bool:
@@ -474,9 +515,7 @@ def _compare_proofs(tool: str, old: Schema, new: Schema) -> Iterator[Difference]
     elif "unprobed" not in new:
         yield from _compare_cases(tool, old.get("cases", 0), new.get("cases", 0))
         for part in EXCLUSIONS:
-            yield from _compare_exclusions(
-                tool, part, old.get(part, ()), new.get(part, ())
-            )
+            yield from _compare_exclusions(tool, part, old.get(part), new.get(part))
     if _has_other_digest(old, new, "digest"):
         yield Difference(tool, "", PROOF_CHANGED)
 
@@ -486,9 +525,7 @@ def _compare_components(pinned: Lock, running: Lock) -> Iterator[Difference]:
     old = pinned.get("proof", {}).get("components", {})
     new = running.get("proof", {}).get("components", {})
     for part in ("unprobed", *EXCLUSIONS):
-        yield from _compare_exclusions(
-            COMPONENTS, part, old.get(part, ()), new.get(part, ())
-        )
+        yield from _compare_exclusions(COMPONENTS, part, old.get(part), new.get(part))
 
 
 def _compare_cases(tool: str, old: int, new: int) -> Iterator[Difference]:
@@ -509,11 +546,13 @@ def _compare_exclusions(
         old: The older keys, with their reasons where these are known.
         new: The newer ones.
     """
-    old_reasons = old if isinstance(old, Mapping) else dict.fromkeys(old)
-    new_reasons = new if isinstance(new, Mapping) else dict.fromkeys(new)
+    old_reasons = _index_reasons(old)
+    new_reasons = _index_reasons(new)
     for key in sorted(new_reasons.keys() - old_reasons.keys()):
+        text = f"{part} gained {key}"
         reason = new_reasons[key]
-        text = f"{part} gained {key}" + (f" ({reason})" if reason else "")
+        if reason:
+            text += f" ({reason})"
         yield Difference(tool, "RELAXED", text)
     for key in sorted(old_reasons.keys() - new_reasons.keys()):
         yield Difference(tool, "", f"{part} lost {key}")
@@ -521,6 +560,13 @@ def _compare_exclusions(
         if old_reasons[key] != new_reasons[key]:
             step = _format_step(old_reasons[key], new_reasons[key])
             yield Difference(tool, "", f"{part} {key} {step}")
+
+
+def _index_reasons(exclusions: Any) -> Mapping[str, Any]:
+    """Return the reason of each excluded key; a list of keys, or nothing, has no reasons."""
+    if isinstance(exclusions, Mapping):
+        return exclusions
+    return dict.fromkeys(exclusions or ())
 
 
 def _compare_hints(tool: str, old: Schema, new: Schema) -> Iterator[Difference]:
@@ -533,7 +579,8 @@ def _compare_hints(tool: str, old: Schema, new: Schema) -> Iterator[Difference]:
         if hint == "destructiveHint" and old_value is True:
             is_relaxed = True
         label = "RELAXED" if is_relaxed else ""
-        yield Difference(tool, label, f"{hint} {_format_step(old_value, new_value)}")
+        step = _format_step(old_value, new_value)
+        yield Difference(tool, label, f"{hint} {step}")
 
 
 def _compare_schemas(
@@ -581,5 +628,9 @@ def _format_step(old: Any, new: Any) -> str:
 
 
 def _format_value(value: Any) -> str:
-    text = "absent" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    if value is None:
+        return "absent"
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) <= LONGEST:
+        return text
+    return text[: LONGEST - 1] + "…"

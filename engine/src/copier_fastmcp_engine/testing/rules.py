@@ -87,10 +87,39 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def list_alternatives(
+    schema: Mapping[str, Any], keywords: Sequence[str] = ("anyOf",)
+) -> list[Mapping[str, Any]]:
+    """Return a schema and the members of its unions.
+
+    Args:
+        schema: The schema.
+        keywords: The keywords of the unions. Pydantic writes `anyOf`; other servers also have `oneOf`.
+    """
+    alternatives = [schema]
+    for keyword in keywords:
+        for member in schema.get(keyword) or ():
+            alternatives.append(_mapping(member))
+    return alternatives
+
+
+def list_verb_forms(word: str) -> list[str]:
+    """Return a word and what it may be without the ending of the third person: `copies` has `copy`."""
+    forms = [word]
+    if word.endswith("s") and not word.endswith("ss"):
+        forms.append(word.removesuffix("s"))
+    if word.endswith("es"):
+        forms.append(word.removesuffix("es"))
+    if word.endswith("ies"):
+        forms.append(word.removesuffix("ies") + "y")
+    return forms
+
+
 def _find_behavior(verb: str, tables: Tables) -> str | None:
-    return next(
-        (behavior for behavior, verbs in tables["verbs"].items() if verb in verbs), None
-    )
+    for behavior, verbs in tables["verbs"].items():
+        if verb in verbs:
+            return str(behavior)
+    return None
 
 
 def _check_hints(tool: Tool, tables: Tables) -> Violations:
@@ -98,9 +127,8 @@ def _check_hints(tool: Tool, tables: Tables) -> Violations:
     if not tool.annotations:
         yield "annotations-present", "it has no annotations"
         return
-    served = {
-        hint: value for hint, value in tool.annotations.items() if hint != "title"
-    }
+    served = dict(tool.annotations)
+    served.pop("title", None)
     unknown = sorted(served.keys() - set(tables["hints"].values()))
     for name in unknown:
         yield "hints-known", f"annotation {name!r} is unknown"
@@ -138,7 +166,7 @@ def _check_declared_hints(
 def _check_name(tool: Tool, tables: Tables) -> Violations:
     """A name counts against a hint where nothing can be run, if the description agrees with it."""
     words = re.split(r"[_.-]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool.name).lower())
-    verb = next((word for word in words[:3] if _find_behavior(word, tables)), "")
+    verb = _find_first_verb(words[:3], tables)
     behavior = _find_behavior(verb, tables)
     first = str(tool.wire.get("description") or "").strip().partition(" ")[0]
     agrees = behavior in _find_verbs(first, tables).values()
@@ -166,15 +194,22 @@ def _check_name(tool: Tool, tables: Tables) -> Violations:
             yield rule, text
 
 
+def _find_first_verb(words: Iterable[str], tables: Tables) -> str:
+    """Return the first verb among some words; nothing where there is none."""
+    for word in words:
+        if _find_behavior(word, tables):
+            return word
+    return ""
+
+
 def _find_verbs(text: str, tables: Tables) -> dict[str, str]:
     """Return the known verbs of a text, each with its behavior."""
-    endings = ("", ""), ("s$", ""), ("es$", ""), ("ies$", "y")
     words = re.findall("[a-z]+", text.lower())
-    verbs = {}
+    verbs: dict[str, str] = {}
     for word in words:
-        for ending in endings:
-            form = re.sub(*ending, word)
-            if behavior := _find_behavior(form, tables):
+        for form in list_verb_forms(word):
+            behavior = _find_behavior(form, tables)
+            if behavior:
                 verbs[form] = behavior
     return verbs
 
@@ -193,12 +228,14 @@ def find_contradiction(text: str, name: str, tables: Tables, *, reads: bool) -> 
 
 def _check_words(tool: Tool, tables: Tables) -> Violations:
     """A title or description does not begin with the contrary of what its tool declares."""
-    is_read = bool(tool.declared and tool.declared["truth"]["read_only"])
-    for place in ("title", "description") if tool.declared else ():
-        if first := find_contradiction(
-            str(tool.wire.get(place) or ""), tool.name, tables, reads=is_read
-        ):
-            effect = "changes nothing" if is_read else "changes something"
+    if not tool.declared:
+        return
+    is_read = bool(tool.declared["truth"]["read_only"])
+    effect = "changes nothing" if is_read else "changes something"
+    for place in ("title", "description"):
+        text = str(tool.wire.get(place) or "")
+        first = find_contradiction(text, tool.name, tables, reads=is_read)
+        if first:
             yield "words-match-behavior", f"its {place} says {first!r}, but it {effect}"
 
 
@@ -250,8 +287,9 @@ def _iterate_strings(value: object, place: str) -> Violations:
     for key, inner in _mapping(value).items():
         yield f"{place}.key", str(key)
         yield from _iterate_strings(inner, f"{place}.{key}" if place else str(key))
-    for inner in value if isinstance(value, list) else ():
-        yield from _iterate_strings(inner, place)
+    if isinstance(value, list):
+        for item in value:
+            yield from _iterate_strings(item, place)
 
 
 def _check_contract(tool: Tool, tables: Tables) -> Violations:
@@ -264,11 +302,8 @@ def _check_contract(tool: Tool, tables: Tables) -> Violations:
         yield "output-described", "it has no output schema"
     elif is_free_schema(results.get("result", answer)):
         yield "output-described", "its result is any object"
-    if (
-        tool.declared
-        and tool.parameters
-        and all(map(is_free_schema, tool.parameters.values()))
-    ):
+    is_untyped = all(map(is_free_schema, tool.parameters.values()))
+    if tool.declared and tool.parameters and is_untyped:
         yield "parameters-typed", f"it takes any object as {', '.join(tool.parameters)}"
     for name in sorted(tool.parameters):
         yield from _check_action(tool, name, tables)
@@ -279,7 +314,7 @@ def _check_contract(tool: Tool, tables: Tables) -> Violations:
 def _check_action(tool: Tool, name: str, tables: Tables) -> Violations:
     """A parameter does not choose between a safe action and another one."""
     schema = tool.parameters[name]
-    parts = [schema, *map(_mapping, schema.get("anyOf") or ())]
+    parts = list_alternatives(schema)
     if name in tables["action_parameters"]:
         choices = []
         for part in parts:
@@ -332,17 +367,15 @@ def _check_declaration(
 def is_free_schema(schema: object) -> bool:
     """Tell whether a schema accepts any object, without describing its fields."""
     whole = _mapping(schema)
-    parts = [
-        whole,
-        *(_mapping(whole.get("items")),),
-        *map(_mapping, whole.get("anyOf") or ()),
-    ]
-    return any(
-        part.get("type") == "object"
-        and not part.get("properties")
-        and part.get("additionalProperties", True) in (True, {})
-        for part in parts
-    )
+    items = _mapping(whole.get("items"))
+    return any(map(_is_free_object, [*list_alternatives(whole), items]))
+
+
+def _is_free_object(schema: Mapping[str, Any]) -> bool:
+    """Tell whether a schema is that of an object with any properties."""
+    if schema.get("type") != "object" or schema.get("properties"):
+        return False
+    return schema.get("additionalProperties", True) in (True, {})
 
 
 def find_waiver_mistake(waiver: Any, tables: Tables) -> str:

@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from . import lock
@@ -14,18 +15,38 @@ TOP = """# Tools
 
 Written by `uv run tests/policy/pin.py` from the running server; a test fails when it is stale. [Hints](adr/policy/0001-tool-annotations.md)
 are advisory: `-` is one left to the protocol's default. A tool that `asks` waits for a person."""
+RESOURCE_HEAD = ("Resource", "Name", "Description", "Type")
+PROMPT_HEAD = ("Prompt", "Title", "Description", "Arguments")
+HINT_WORDS = {True: "yes", False: "no"}
+MARKUP = re.compile(r"[\\`*_\[\]<|&]")  # what Markdown reads
 SHOWN = ("name", "title", "description", "annotations")
 WIRE = "\n## On the wire\n\n`tools/list` begins so, schemas left out:\n"
 Entry = Mapping[str, Any]
 
 
-def record_of(name: str, tables: Mapping[str, Any]) -> str:
+def find_record(name: str, tables: Mapping[str, Any]) -> str:
     """Return what a tool is about: the word of its name behind the verb, in the singular."""
-    verbs = {verb for group in tables["verbs"].values() for verb in group}
+    verbs: set[str] = set()
+    for group in tables["verbs"].values():
+        verbs.update(group)
     words = name.lower().split("_")
-    start = next((n + 1 for n, word in enumerate(words[:3]) if word in verbs), 0)
-    word = re.sub("(ch|sh|us|x|z)es$", r"\1", (words[start:] or words)[0])
-    return re.sub("(?<![su])s$", "", re.sub("ies$", "y", word))
+    record = words[0]
+    for word, following in pairwise(words[:4]):
+        if word in verbs:
+            record = following
+            break
+    return _get_singular(record)
+
+
+def _get_singular(word: str) -> str:
+    """Return the singular of a word, to compare records and to name a section.
+
+    The macros and the command have rules of their own: their results become names of tools and records, which must
+    never change.
+    """
+    word = re.sub("(ch|sh|us|x|z)es$", r"\1", word)
+    word = re.sub("ies$", "y", word)
+    return re.sub("(?<![su])s$", "", word)
 
 
 def format_table(
@@ -42,37 +63,51 @@ def format_table(
         tables: tables.json.
         modules: The folder of each tool's file below tools/; empty for a file without one.
     """
-    records = Counter(record_of(name, tables) for name in entries)
+    records: Counter[str] = Counter()
+    for name in entries:
+        records[find_record(name, tables)] += 1
     sections: dict[str, list[str]] = {}
     for name in sorted(entries):
-        module = modules.get(name, "")
-        group = module.replace("_", " ").replace(".", ", ").capitalize()
-        if not group:
-            group = _record_group(name, records, tables)
-        sections.setdefault(group, []).append(_row(name, entries[name], tables))
+        section = _format_module(modules.get(name, ""))
+        if not section:
+            section = _choose_section(name, records, tables)
+        row = _format_row(name, entries[name], tables)
+        sections.setdefault(section, []).append(row)
     lines = [TOP]
-    for group, rows in sorted(
-        sections.items()
-    ):  # "other" is in lower case, and so the last one
+    rule = "|" + " --- |" * len(HEAD.split("|"))
+    # "other" is in lower case, and so the last one.
+    for section, rows in sorted(sections.items()):
         if len(sections) > 1:
-            lines.append(f"\n## {_escape(group.capitalize())}")
-        lines += [f"\n| {HEAD} |", "|" + " --- |" * len(HEAD.split("|")), *rows]
-    first = []
-    for tool in tools[:1]:
-        first.append({key: value for key, value in tool.wire.items() if key in SHOWN})
-    sample = json.dumps({"tools": first}, indent=2, ensure_ascii=False)
-    return "\n".join([*lines, ""]) + f"{WIRE}\n```json\n{sample}\n```\n"
+            lines.append(f"\n## {_escape(section.capitalize())}")
+        lines += [f"\n| {HEAD} |", rule, *rows]
+    lines.append(_format_sample(tools))
+    return "\n".join(lines)
 
 
-def _record_group(
+def _format_module(module: str) -> str:
+    """Return the heading for a folder of tool files."""
+    return module.replace("_", " ").replace(".", ", ").capitalize()
+
+
+def _choose_section(
     name: str, records: Mapping[str, int], tables: Mapping[str, Any]
 ) -> str:
     """Return the section of a tool by its record; `other` where no second tool has that record."""
     for word in (name, *name.split("_")):
-        record = record_of(word, tables)
+        record = find_record(word, tables)
         if records[record] > 1:
             return record.capitalize()
     return "other"
+
+
+def _format_sample(tools: Sequence[Tool]) -> str:
+    """Return the beginning of `tools/list` as JSON."""
+    listing: list[dict[str, Any]] = []
+    for tool in tools[:1]:
+        fields = {key: value for key, value in tool.wire.items() if key in SHOWN}
+        listing.append(fields)
+    sample = json.dumps({"tools": listing}, indent=2, ensure_ascii=False)
+    return f"{WIRE}\n```json\n{sample}\n```\n"
 
 
 def format_components(components: Mapping[str, Sequence[Entry]]) -> str:
@@ -81,48 +116,55 @@ def format_components(components: Mapping[str, Sequence[Entry]]) -> str:
     Args:
         components: Lists as `list_components` returns them.
     """
-    lines = []
+    resources: list[list[str]] = []
     for row in [*components["resources"], *components["templates"]]:
         uri = row.get("uri") or row["uriTemplate"]
-        cells = [f"`{uri}`", _escape(row["name"]), _escape(row["description"] or "")]
-        lines.append(f"| {' | '.join([*cells, row.get('mimeType') or ''])} |")
-    page = ""
-    if lines:
-        head = ["", "## Resources", "", "| Resource | Name | Description | Type |"]
-        page += "\n".join([*head, "| --- | --- | --- | --- |", *lines, ""])
-    lines = []
+        description = _escape(row["description"] or "")
+        media_type = row.get("mimeType") or ""
+        resources.append([f"`{uri}`", _escape(row["name"]), description, media_type])
+    prompts: list[list[str]] = []
     for row in components["prompts"]:
-        arguments = []
-        for argument in row.get("arguments") or ():
-            optional = "" if argument.get("required") else " (optional)"
-            arguments.append(f"`{argument['name']}`{optional}")
-        cells = [f"`{row['name']}`", _escape(row.get("title") or "")]
-        cells += [_escape(row["description"] or ""), ", ".join(arguments)]
-        lines.append(f"| {' | '.join(cells)} |")
-    if lines:
-        head = ["", "## Prompts", "", "| Prompt | Title | Description | Arguments |"]
-        page += "\n".join([*head, "| --- | --- | --- | --- |", *lines, ""])
-    return page
+        arguments = map(_format_argument, row.get("arguments") or ())
+        title = _escape(row.get("title") or "")
+        description = _escape(row["description"] or "")
+        prompts.append([f"`{row['name']}`", title, description, ", ".join(arguments)])
+    page = _format_section("Resources", RESOURCE_HEAD, resources)
+    return page + _format_section("Prompts", PROMPT_HEAD, prompts)
 
 
-def _row(name: str, entry: Entry, tables: Mapping[str, Any]) -> str:
-    hints = []
+def _format_argument(argument: Entry) -> str:
+    """Return the argument of a prompt as a cell of the table."""
+    name = f"`{argument['name']}`"
+    return name if argument.get("required") else f"{name} (optional)"
+
+
+def _format_section(
+    title: str, head: Sequence[str], rows: Sequence[Sequence[str]]
+) -> str:
+    """Return a heading and a table; empty without rows."""
+    if not rows:
+        return ""
+    lines = ["", f"## {title}", ""]
+    for row in (head, ["---"] * len(head), *rows):
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join([*lines, ""])
+
+
+def _format_row(name: str, entry: Entry, tables: Mapping[str, Any]) -> str:
+    cells = [entry["title"], entry["behavior"] or "?"]
     for hint in lock.HINTS:
-        hints.append({True: "yes", False: "no"}.get(entry["hints"].get(hint), "-"))
-    cells = [entry["title"], entry["behavior"] or "?", *hints]
-    cells += ["asks" if entry["gated"] else "", " ".join(entry["scopes"])]
-    cells.append(" ".join(filter(None, _format_reasons(entry, tables))))
+        cells.append(HINT_WORDS.get(entry["hints"].get(hint), "-"))
+    cells.append("asks" if entry["gated"] else "")
+    cells.append(" ".join(entry["scopes"]))
+    reasons = _format_reasons(entry, tables)
+    cells.append(" ".join(filter(None, reasons)))
     return " | ".join([f"| `{name}`", *map(_escape, cells)]) + " |"
 
 
 def _format_reasons(entry: Entry, tables: Mapping[str, Any]) -> list[str]:
     """Return why a tool is as it is: its own reason or its behavior's, its exceptions, its former names."""
-    meaning = (
-        tables["behaviors"]
-        .get(entry["behavior"], {"meaning": ""})["meaning"]
-        .capitalize()
-    )
-    reasons = [entry["why"] or meaning]
+    behavior = tables["behaviors"].get(entry["behavior"], {"meaning": ""})
+    reasons = [entry["why"] or behavior["meaning"].capitalize()]
     for row in entry["exceptions"]:
         reasons.append(f"{row['hint']}: {row['why']}")
     if "formerly" in entry:
@@ -130,13 +172,10 @@ def _format_reasons(entry: Entry, tables: Mapping[str, Any]) -> list[str]:
     if "deprecated" in entry:
         reasons.append(f"Deprecated: {entry['deprecated']}")
     for waiver in entry.get("waivers", ()):
-        reasons.append(
-            f"{waiver['rule']} waived until {waiver['until']}: {waiver['why']}"
-        )
+        period = f"{waiver['rule']} waived until {waiver['until']}"
+        reasons.append(f"{period}: {waiver['why']}")
     return reasons
 
 
 def _escape(text: str) -> str:
-    return "".join(
-        "\\" + c if c in "\\`*_[]<|&" else c for c in text.replace("\n", " ")
-    )
+    return MARKUP.sub(r"\\\g<0>", text.replace("\n", " "))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..cases import BEFORE, BEHIND, Case, other_identity
-from ..tool_table import record_of
+from ..tool_table import find_record
 
 if TYPE_CHECKING:
     from ..rules import Tool
@@ -109,9 +109,12 @@ def find_identity(
 
 def borrow_identity(suite: "Suite", tool: "Tool") -> Iterator[IdentityParameter]:
     """Yield what the probes of other tools arrange of the same record, where a parameter names it."""
-    record = record_of(tool.name, suite.tables)
+    record = find_record(tool.name, suite.tables)
     for sibling in suite.proven_tools:
-        if sibling.name == tool.name or record_of(sibling.name, suite.tables) != record:
+        if (
+            sibling.name == tool.name
+            or find_record(sibling.name, suite.tables) != record
+        ):
             continue
         with contextlib.suppress(
             Exception

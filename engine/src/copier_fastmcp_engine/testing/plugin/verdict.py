@@ -16,7 +16,7 @@ from ..changes import (
     iterate_values,
 )
 from ..rules import Tool
-from ..tool_table import record_of
+from ..tool_table import find_record
 from .problems import Problem
 
 KEEPS = ("create", "ensure", "append", "update", "put")
@@ -52,7 +52,7 @@ class Judge:
     def find_names(self, arguments: Mapping[str, Any], data: Any) -> list[str]:
         """Return the parameters that name the record: IDs, else those whose values are keys of the data, else by name."""
         names = [name for name in self.tool.parameters if name in arguments]
-        own_id = f"{record_of(self.tool.name, self.tables)}_id"
+        own_id = f"{find_record(self.tool.name, self.tables)}_id"
         for name in (own_id, "id"):
             if name in names:
                 return [name]
@@ -246,7 +246,7 @@ class Judge:
 
     def _name_places(self, variant: Variant, step: Step) -> "Named":
         names = [name for name in variant.identities if name in variant.arguments]
-        record = record_of(self.tool.name, self.tables)
+        record = find_record(self.tool.name, self.tables)
         return Named(self.behavior, variant, names, step, record)
 
     def _find_unnamed(self, variant: Variant, step: Step, story: str) -> Problem | None:
