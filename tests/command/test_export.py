@@ -104,7 +104,7 @@ def test_a_rule_explains_itself(tmp_path: Path) -> None:
     done = call(tmp_path, "explain", "verb-writes")
     name, fix, source, profiles, waive = done.stdout.splitlines()
     assert name.startswith("verb-writes: Clients run a read-only tool without asking")
-    assert fix.startswith("Fix: say readOnlyHint: false")
+    assert fix.startswith("Fix: set readOnlyHint: false")
     assert source.startswith("Source: ")
     assert profiles == "Applies to: policy, foreign, anthropic, openai"
     assert waive.startswith("Waive: in tests/tools/test_NAME.py write waivers = [{")

@@ -167,7 +167,7 @@ def test_a_rule_warns_then_fails_and_is_waived(
     pin(project)
     output = run_suite(project)
     assert (
-        "search_notes: the waiver of name-short ended on 2026-01-31; mend what it waives"
+        "search_notes: the waiver of name-short ended on 2026-01-31; fix what it waives"
         in output
     )
     assert "search_notes: the name is long; shorten it (name-short)" in output

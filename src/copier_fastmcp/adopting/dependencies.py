@@ -51,7 +51,7 @@ def load_pyproject(root: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RefusedError(f"pyproject.toml: {error}; mend it") from error
+        raise RefusedError(f"pyproject.toml: {error}; fix it") from error
 
 
 def require_recent_fastmcp(root: Path, frameworks: set[str]) -> None:

@@ -38,7 +38,7 @@ def print_findings(findings: Findings, questions: Questions, checked: int) -> No
         rule = f"{finding.severity}: {finding.rule}"
         rows.append([name, rule, finding.message, finding.mend])
     if rows:
-        print_table(["Tool", "Rule", "What is wrong", "Mend"], rows)
+        print_table(["Tool", "Rule", "What is wrong", "Fix"], rows)
     for question in questions:
         print(one_line(f"? {question.tool}: {question.text}"))
     print(_summarize(findings, questions, checked))
