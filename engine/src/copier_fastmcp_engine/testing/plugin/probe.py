@@ -458,7 +458,7 @@ class Probe:
         with contextlib.suppress(ToolError, MCPError):  # judged by what it did
             await self.call(self.name, variant.arguments, agree=False)
         step = Step(before, await self.snapshot(backend))
-        text = f"a person declined, and yet it {step}"
+        text = f"the user declined, but it {step}"
         self._fail_unless(not step.changes, Problem("asks-first", text))
 
     def _calls(self, variant: Variant) -> list[dict[str, Any]]:
@@ -514,7 +514,7 @@ class Probe:
             words.append(f"does not pass {', '.join(lacking)}")
         if not words:
             text = f"it refused the call that its probe arranges: {message}"
-            remedy = "let arrange() prepare what the call needs, or mend the body"
+            remedy = "let arrange() prepare what the call needs, or fix the body"
             return Problem("probe-present", text, remedy)
         place = f"arrange() in tests/tools/test_{self.name}.py"
         remedy = f"the tool takes {', '.join(parameters)}"
@@ -525,7 +525,7 @@ class Probe:
         behavior = self.judge.behavior
         if behavior in KEEPS and not self.has_changed:
             text = f"it says {behavior}, but changed nothing that snapshot() shows"
-            remedy = "mend its body, arrange() or snapshot()"
+            remedy = "fix its body, arrange() or snapshot()"
             return Problem("behavior-proven", text, remedy)
         versions = self.suite.tables["versions"]
         has_version = any(arguments.get(name) is not None for name in versions)

@@ -133,7 +133,7 @@ class Judge:
             if change.ends() and not named.empties(change):
                 has_removed = True
         if self.behavior == "delete" and not has_removed:
-            remedy = "mend its body, or what arrange() prepares"
+            remedy = "fix its body, or what arrange() prepares"
             did = str(first) or "changed nothing"
             text = f"it says delete, but a call {did}, and removed nothing"
             return Problem("behavior-proven", text, remedy)
@@ -259,7 +259,7 @@ class Judge:
         shown_names = ", ".join(f"{name}={variant.arguments[name]!r}" for name in names)
         text = f"it also changed {format_changes(odd)}, which {shown_names} does not name: {story}"
         key = odd[0].place[0]
-        remedy = f"mend the body, or return Case(..., loses=[{key!r}]) from arrange() where that is meant"
+        remedy = f"fix the body, or return Case(..., loses=[{key!r}]) from arrange() where that is meant"
         return Problem("named-record-proven", text, remedy)
 
 
