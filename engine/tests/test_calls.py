@@ -144,7 +144,7 @@ async def test_read_only_serves_only_declared_reads() -> None:
         names = {tool.name for tool in await client.list_tools()}
         refusal = await error(client, "create_note", title="a", content="b")
     assert names == {"get_note", "search_notes"}
-    reason = "it may write, and this server is served read-only"
+    reason = "it may write, and this server is read-only"
     assert refusal == f"create_note cannot be called here: {reason}"
 
 

@@ -4,10 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from fastmcp import Client, Context, FastMCP
+from fastmcp import Client, Context, FastMCP, FastMCPApp
 from fastmcp.exceptions import ToolError
 from fastmcp.server import create_proxy
 from fastmcp.server.middleware.tool_injection import ToolInjectionMiddleware
+from fastmcp.server.providers.addressing import (
+    hashed_backend_name,
+    parse_hashed_backend_name,
+)
 from fastmcp.server.transforms import Transform
 from fastmcp.tools import Tool
 from mcp_types import ToolAnnotations
@@ -104,6 +108,21 @@ def inject_undeclared(server: FastMCP[Any]) -> str:
     return "destroy"
 
 
+def add_versions(server: FastMCP[Any]) -> str:
+    """Add two versions of an undeclared tool."""
+    for version in ("1.0", "2.0"):
+        server.add_tool(Tool.from_function(destroy, version=version))
+    return "destroy"
+
+
+def add_app_tool(server: FastMCP[Any]) -> str:
+    """Add an app with an undeclared tool, which its pages call by the hash of its identity."""
+    app = FastMCPApp("shop")
+    app.tool(destroy)
+    server.add_provider(app)
+    return hashed_backend_name("shop", "destroy")
+
+
 class Adding(Transform):
     """A transform with a tool of its own, for which it asks no transform before it."""
 
@@ -134,6 +153,8 @@ WAYS: list[Serve] = [
     mount_proxy,
     inject_undeclared,
     add_through_transform,
+    add_versions,
+    add_app_tool,
 ]
 
 
@@ -141,6 +162,9 @@ def mount_in_plain_server(server: FastMCP[Any], tool: str) -> tuple[FastMCP[Any]
     """Mount a server in one that has no policy."""
     outer: FastMCP[Any] = FastMCP("outer")
     outer.mount(server, namespace="outer")
+    # No namespace changes the name of an app's tool
+    if parse_hashed_backend_name(tool) is not None:
+        return outer, tool
     return outer, f"outer_{tool}"
 
 

@@ -146,5 +146,5 @@ async def test_without_the_setting_every_request_needs_a_token(
 
 
 def test_public_without_a_verifier_stops_the_start() -> None:
-    with pytest.raises(StartError, match=r"PUBLIC opens a part .* set mcp\.auth in"):
+    with pytest.raises(StartError, match=r"PUBLIC exempts tools .* set mcp\.auth in"):
         make_target_server(600, zz_open, public=True)

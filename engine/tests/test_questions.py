@@ -21,6 +21,7 @@ from copier_fastmcp_engine.declarations import action, delete, put
 from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.pages import pages
 from copier_fastmcp_engine.pages.routes import read_values
+from engine.tests.engine_support import raw
 from engine.tests.engine_support.servers import client_of, make_policy, make_server
 
 pytestmark = pytest.mark.anyio
@@ -97,6 +98,21 @@ def connect(era: str, handler: Callable[..., Any] | None, **fields: Any) -> Clie
     return Client(server, mode=era, elicitation_handler=handler)
 
 
+async def call_as_raw_client(
+    era: str, answer: dict[str, Any] | str, tool: str, **arguments: Any
+) -> dict[str, Any]:
+    """Call a tool as a client that does not check what its user fills in."""
+    if isinstance(answer, str):
+        reply: dict[str, Any] = {"action": answer}
+    else:
+        reply = {"action": "accept", "content": answer}
+    tools = (file_note, ship, drop_note, drop_all)
+    server = make_server(make_policy(confirm="deletes"), *tools)
+    async with raw.connect(server, era, reply) as client:
+        number = await client.send("tools/call", name=tool, arguments=arguments)
+        return await client.receive(number)
+
+
 async def test_a_choice_is_asked(era: str) -> None:
     handler, questions = make_user({"answer": "back"})
     async with connect(era, handler) as client:
@@ -144,18 +160,18 @@ async def test_an_approval_and_earlier_answers_are_kept(era: str) -> None:
 async def test_without_an_answer_nothing_is_done(
     era: str, answer: Any, words: str
 ) -> None:
-    handler, _ = make_user(answer)
-    async with connect(era, handler) as client:
-        with pytest.raises(ToolError, match=words):
-            await client.call_tool("file_note", {"note_id": 1})
+    message = await call_as_raw_client(era, answer, "file_note", note_id=1)
+    assert message["result"]["isError"] is True
+    assert re.search(words, message["result"]["content"][0]["text"])
     assert DONE == []
 
 
 async def test_a_form_that_does_not_fit_is_refused(era: str) -> None:
-    handler, _ = make_user({"street": "Main", "number": "x"})
-    async with connect(era, handler) as client:
-        with pytest.raises(ToolError, match="the answer to 'Where to\\?': number"):
-            await client.call_tool("ship", {})
+    answer = {"street": "Main", "number": "x"}
+    message = await call_as_raw_client(era, answer, "ship")
+    assert message["result"]["isError"] is True
+    text = message["result"]["content"][0]["text"]
+    assert "the answer to 'Where to?': number" in text
     assert DONE == []
 
 

@@ -35,7 +35,7 @@ UNSTARTED: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a kind of address that is not known": (
         {"STATE": "memcached://u:a secret@h"},
-        "setting state: 'memcached://h': name memory, a folder, or a redis:// address",
+        "setting state: 'memcached://h': use memory, a folder, or a redis:// address",
     ),
     "half a list": (
         {"STATE_KEYS": '["a secret'},
@@ -103,7 +103,7 @@ def test_a_port_in_use_could_not_be_listened_on(project: Path, taken: int) -> No
     ):
         code, line = refusal(project, *words, **environ)
         message = f"cannot listen on 127.0.0.1:{taken}: Address already in use; "
-        assert (code, line) == (2, message + "say another with --host and --port")
+        assert (code, line) == (2, message + "choose another with --host and --port")
 
 
 @pytest.mark.parametrize("host", ["203.0.113.9", "no-such-host.invalid", "a" * 70])
@@ -142,6 +142,6 @@ def test_it_listens_where_the_settings_say_and_answers_for_the_names_they_allow(
     assert set(statuses.values()) == {400}
     log = (tmp_path / "stderr").read_text()
     assert (
-        "requests to localhost, 0.0.0.0, mcp.example.com, *.example.org, 10.0.* are answered, "
-        "to other hosts with 421; NOTES_MCP_ALLOWED_HOSTS adds names" in log
+        "requests to localhost, 0.0.0.0, mcp.example.com, *.example.org, 10.0.* are served, "
+        "other hosts get 421; NOTES_MCP_ALLOWED_HOSTS adds names" in log
     ), log

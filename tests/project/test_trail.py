@@ -45,7 +45,7 @@ def test_where_something_lies_is_said_without_a_password(
     [
         (
             "stdout",
-            "setting audit: over stdio stdout is the client's; say stderr or a file",
+            "setting audit: over stdio, stdout carries the protocol; use stderr or a file",
         ),
         (
             "/dev",

@@ -140,7 +140,7 @@ def test_a_tool_under_an_old_name_is_not_served_twice(
     assert "delete_note" in load_answers(project)["tools"]
     path.write_text(text.replace("def scrap_note", "def delete_note"))
     done = server(project, "tools", "list")
-    message = "scrap_note was formerly delete_note, which is the name of another tool; take it out of "
+    message = "scrap_note was formerly delete_note, which is the name of another tool; remove it from "
     assert (done.returncode, done.stdout) == (1, "")
     remedy = "formerly=, or rename that one (former-name-free)"
     assert done.stderr == f"notes-mcp: {message}{remedy}\n"

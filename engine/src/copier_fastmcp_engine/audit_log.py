@@ -39,7 +39,9 @@ MOST = (
     16 * 2**20
 )  # bytes of one file; a full one is kept beside it, under a name of its own
 STREAMS = ("stdout", "stderr")
-LATE = "nothing is changed while the audit trail cannot be written ({}); tell who runs this server"
+LATE = (
+    "nothing is changed while the audit log cannot be written ({}); tell the operator"
+)
 
 
 def _open_private(path: str, flags: int) -> int:
@@ -112,9 +114,7 @@ class AuditLog:
                 to_jsonable_python(arguments, fallback=str), sort_keys=True
             )
         except (ValueError, RecursionError) as error:
-            raise ToolError(
-                "these arguments cannot be recorded; nest them less deep"
-            ) from error
+            raise ToolError("arguments are nested too deeply to record") from error
         return hmac.digest(self._key, text.encode(), "sha256").hex()
 
     def record(self, sealed: str, **facts: Any) -> None:

@@ -19,9 +19,7 @@ CACHED_LISTS: dict[str, tuple[str, ...]] = {
     CACHED_READS: RESOURCE_LISTS,
     CACHED_PROMPTS: ("list_prompts",),
 }
-REMEDY = (
-    "let it cache only declared reads that anybody may call, named in included_tools"
-)
+REMEDY = "let it cache only declared reads without scopes or consent, listed in included_tools"
 
 
 async def list_components(

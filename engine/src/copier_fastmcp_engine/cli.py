@@ -15,7 +15,7 @@ from cyclopts import App, Parameter, validators
 from .policy import WIRE_NAMES, Policy
 from .project import Project, package_folder
 
-EXITS = "Exit codes: 0 done, 1 refused or findings (a line on stderr), 2 not understood or not possible."
+EXITS = "Exit codes: 0 done, 1 findings or refused (one line on stderr), 2 invalid or impossible."
 PLAIN = Parameter(negative=())
 ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "json"]
 Port = Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=65535))]
@@ -36,21 +36,21 @@ def make_cli(policy: Policy, description: str) -> App:
         help_format="plaintext",
         default_parameter=PLAIN,
     )
-    tools_app = App(name="tools", help="Look at the tools as clients see them.")
+    tools_app = App(name="tools", help="Show the tools as clients see them.")
     app.command(tools_app)
     app.command(
         f"{policy.package}.policy:metadata_app",
         name="metadata",
-        help="Look at and change the texts that models see.",
+        help="Show and change model-facing texts.",
     )
     app.register_install_completion_command(
-        help="Teach your shell to complete these commands."
+        help="Install shell completion for these commands."
     )
     if policy.has_consent:
         app.command(
             f"{policy.package}.policy:consent_app",
             name="consent",
-            help="Look at and take back what was granted on this machine.",
+            help="Show and revoke what was granted on this machine.",
         )
     app.command(commands.run)
     app.command(commands.connect)
@@ -90,9 +90,9 @@ class ServerCommands:
             toolsets: Serve only these folders or files of tools/, as in notes,calendar:readonly.
             tools: Serve only tools of these names, as in get_*,search_notes.
             exclude: Leave out tools of these names.
-            read_only: Serve only what changes nothing.
+            read_only: Serve only tools that change nothing.
             no_destructive: Leave out what may destroy.
-            search: List a tool that finds tools and one that calls them, in place of all tools.
+            search: List a tool that searches for tools and one that calls them, in place of all tools.
             metadata: A metadata file to use instead of your own; `none` for no file.
             reload: With http, start again when a file of the server changes; for development.
         """
@@ -122,7 +122,7 @@ class ServerCommands:
             if reason := serve_at(settings, settings.host, settings.port):
                 sys.exit(f"{self.policy.server_name}: {reason}")
         if settings.audit == "stdout" and not http:
-            problem = "over stdio stdout is the client's; say stderr or a file"
+            problem = "over stdio, stdout carries the protocol; use stderr or a file"
             sys.exit(f"{self.policy.server_name}: setting audit: {problem}")
         server = server_module.create_server(settings)
         gc.freeze()
@@ -143,9 +143,7 @@ class ServerCommands:
     def _run_with_reload(self, *, http: bool) -> None:
         """Run this command without its --reload, and again when a file of the server changes."""
         if not http:
-            reason = (
-                "--reload needs --http: over stdio a restart ends the client's session"
-            )
+            reason = "--reload requires --http: over stdio a restart ends the client's session"
             sys.exit(f"{self.policy.server_name}: {reason}")
         import asyncio
 
@@ -313,7 +311,7 @@ def explain(error: Exception, policy: Policy) -> tuple[int, str]:
     if isinstance(error, ImportError):
         cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
         if (cause.name or "").startswith((policy.package, str(__package__))):
-            return 2, f"{cause}; is a policy file gone? See `git status`"
+            return 2, f"{cause}; is a policy file missing? See `git status`"
         raise error
     from pydantic import ValidationError
     from pydantic_settings import SettingsError

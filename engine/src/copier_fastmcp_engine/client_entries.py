@@ -139,7 +139,7 @@ def connect_file(entry: Entry, file: ClientFile, *, dry_run: bool) -> str:
     snippet = json.dumps({file.section: {entry.name: fields}}, indent=2)
     path = Path(os.path.realpath(file.path))
     if not path.parent.is_dir():
-        problem = "is not there, so the client is not installed for this user"
+        problem = "does not exist, so the client is not installed for this user"
         raise StartError(f"{path.parent} {problem}; `connect json` prints the entry")
     document = _read_document(path, file.section, snippet)
     servers = document.setdefault(file.section, {})

@@ -489,8 +489,8 @@ class Guard(Transform):
         run_now(check_caches(self.mcp, pairs), self.mcp)
         if self.is_public and self.mcp.auth is None:
             variable = f"{self.policy.env_prefix}PUBLIC"
-            text = f"extend.py: {variable} opens a part of what tokens close, and none is verified"
-            remedy = "set mcp.auth in extend(mcp), or take the setting out"
+            text = f"extend.py: {variable} exempts tools from tokens, but no token is verified"
+            remedy = "set mcp.auth in extend(mcp), or remove the setting"
             raise RuleError(text, remedy, "public-authenticated")
         if self.lists_scoped:
             run_now(self._list_scoped_resources(), self.mcp)
@@ -527,7 +527,7 @@ class Guard(Transform):
                 current = self.formerly.setdefault(former, declaration.name)
                 if former in names or current != declaration.name:
                     problem = f"{declaration.name} was formerly {former}, which is the name of another tool"
-                    remedy = "take it out of formerly=, or rename that one"
+                    remedy = "remove it from formerly=, or rename that tool"
                     raise RuleError(problem, remedy, "former-name-free")
 
     def _check_hints(self, tool: Tool, served: Tool) -> None:

@@ -67,7 +67,7 @@ def warn_unusable_scopes(guard: "Guard") -> None:
     names = ", ".join(item.name for item in items if has_demands(item))
     if names:
         guard.policy.logger("guard").warning(
-            "no token is verified, so nobody can use over HTTP: %s", names
+            "no token is verified, so nobody can use these over HTTP: %s", names
         )
 
 
@@ -107,7 +107,7 @@ def listen(guard: "Guard", settings: PolicySettings) -> None:
     names = ", ".join(dict.fromkeys(["localhost", *allowed]))
     variable = f"{settings.policy.env_prefix}ALLOWED_HOSTS adds names"
     guard.policy.logger("guard").info(
-        "requests to %s are answered, to other hosts with 421; %s", names, variable
+        "requests to %s are served, other hosts get 421; %s", names, variable
     )
     with listener:
         log_startup(settings, "http")
@@ -130,7 +130,7 @@ def _bind(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (OSError, UnicodeError) as error:
         reason = str(getattr(error, "strerror", error)).partition(" (while")[0]
-        remedy = "say another with --host and --port"
+        remedy = "choose another with --host and --port"
         raise CouldNotError(
             f"cannot listen on {host}:{port}: {reason}; {remedy}"
         ) from error

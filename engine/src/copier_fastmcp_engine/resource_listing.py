@@ -6,15 +6,15 @@ from pydantic import BaseModel, Field
 
 from .declarations import read
 
-WORKFLOW = "Read the resources that fit first, for context; then call tools."
+WORKFLOW = "Read the relevant resources first, for context; then call tools."
 
 
 class ListedResource(BaseModel):
     """One resource, or one resource template."""
 
-    uri: str = Field(description="Where to read it; fill in what stands in braces")
+    uri: str = Field(description="Its address; fill in what is in braces")
     name: str = Field(description="Its name")
-    description: str | None = Field(description="What it holds, and when to use it")
+    description: str | None = Field(description="Its contents, and when to use it")
 
 
 class Guidance(BaseModel):

@@ -44,37 +44,37 @@ class PolicySettings(BaseSettings):
     policy: ClassVar[Policy]
 
     metadata: Path | None = None
-    """A metadata file to use instead of the one in your home folder; none for none."""
+    """A metadata file to use instead of the one in your home folder; `none` for no file."""
     state: str = "memory"
-    """Where pending confirmations live: memory, a folder, or a redis:// address."""
+    """Where pending confirmations are stored: memory, a folder, or a redis:// address."""
     state_keys: StringList = Field(default_factory=list, repr=False)
     """Secrets that seal a question between replicas, newest first."""
     confirm_seconds: float = Field(default=600, gt=0, le=86_400)
-    """How long a person may take to answer, in seconds."""
+    """How many seconds a person has to answer."""
     host: str = "127.0.0.1"
-    """The address to listen on over HTTP; 0.0.0.0 is every one of this machine."""
+    """The address to listen on over HTTP; 0.0.0.0 is every address of this machine."""
     port: int = Field(default=8000, ge=0, le=65535)
     """The port to listen on."""
     allowed_hosts: StringList = Field(default_factory=list)
-    """Names besides localhost by which clients reach this server over HTTP; * stands for any text."""
+    """Host names besides localhost for clients over HTTP; * matches any text."""
     audit: str = ""
     """Where calls that write are recorded: a file, or stdout or stderr; nowhere when empty."""
     trust_reads: StringList = Field(default_factory=list)
-    """Names of undeclared tools whose own readOnlyHint is believed; * stands for any text."""
+    """Undeclared tools whose own readOnlyHint is trusted; * matches any text."""
     toolsets: StringList = Field(default_factory=list)
-    """Only these folders or files of tools/ are served; notes:readonly serves what reads in notes."""
+    """Serve only these folders or files of tools/; notes:readonly serves the reads of notes."""
     tools: StringList = Field(default_factory=list)
-    """Only tools of these names are served; * stands for any text."""
+    """Serve only the tools with these names; * matches any text."""
     exclude: StringList = Field(default_factory=list)
-    """Tools of these names are not served; * stands for any text."""
+    """Leave out the tools with these names; * matches any text."""
     read_only: bool = False
-    """Serve only what changes nothing."""
+    """Serve only tools that change nothing."""
     no_destructive: bool = False
-    """Serve nothing that may destroy."""
+    """Leave out tools that may be destructive."""
     public: bool = False
-    """Serve without a token what needs neither scopes nor consent, where tokens are verified at all."""
+    """Where tokens are verified, serve tools without scopes and consent to callers without a token."""
     search: bool = False
-    """List a tool that finds tools and one that calls them, in place of all tools."""
+    """List a tool that searches for tools and one that calls them, in place of all tools."""
 
 
 class DatabaseSettings(PolicySettings):

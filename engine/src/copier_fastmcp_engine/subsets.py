@@ -75,15 +75,17 @@ class Subset:
     def reason_left_out(self, tool: Facts) -> str | None:
         """Return why a tool is not in it, or None."""
         if self.read_only and not tool.is_read_only:
-            return "it may write, and this server is served read-only"
+            return "it may write, and this server is read-only"
         if self.no_destructive and tool.is_destructive:
-            return "it may destroy, and what does is not served"
+            return "it may be destructive, and destructive tools are not served"
         if self.tools and not tool.matches(self.tools):
             return "only other tools are served"
         if tool.matches(self.exclude):
             return "it is excluded"
         if not self._has_place_of(tool):
-            return f"it is not in {', '.join(self.toolsets)}, and only that is served"
+            return (
+                f"it is not in {', '.join(self.toolsets)}, and nothing else is served"
+            )
         return None
 
     def _has_place_of(self, tool: Facts) -> bool:

@@ -43,8 +43,16 @@ class CompactTool(Tool):
         for key, value in self.get_meta().items():
             if value != NO_TAGS:
                 meta[key] = value
-        fields = {"_meta": meta or None, **self._shortened_schemas()}
-        return super().to_mcp_tool(**{**fields, **overrides})
+        shortened = self._shortened_schemas()
+        fields = {"_meta": meta or None, **shortened, **overrides}
+        # FastMCP 4.2 hands over the schema of results: the tool's own, or one that older protocols accept
+        schema = overrides.get("outputSchema")
+        if schema is self.output_schema:
+            fields["outputSchema"] = shortened["outputSchema"]
+        elif schema is not None:
+            words = significant_words(self.name)
+            fields["outputSchema"] = shorten_output_schema(schema, words)
+        return super().to_mcp_tool(**fields)
 
     def _shortened_schemas(self) -> dict[str, Any]:
         """Return both schemas as they are sent, computed once for each pair."""

@@ -89,7 +89,7 @@ def test_a_line_that_a_full_disk_tore_is_written_again(file: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, most[1]))
         trail.record("x" * 64, tool="torn")
         with pytest.raises(
-            ToolError, match="nothing is changed while the audit trail cannot be"
+            ToolError, match="nothing is changed while the audit log cannot be"
         ):
             trail.ready()
     finally:

@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.anyio,
     pytest.mark.skipif(not PROGRAM, reason="no redis-server here"),
 ]
-AWAY = "approvals cannot be kept at the moment; try again later"
+AWAY = "approvals are temporarily unavailable; try again later"
 
 
 @contextmanager

@@ -34,7 +34,7 @@ async def test_a_store_that_is_away_lets_nothing_through(
     assert answer.is_error
     (block,) = answer.content
     text = getattr(block, "text", "")  # without the address of the store
-    assert text == "approvals cannot be kept at the moment; try again later"
+    assert text == "approvals are temporarily unavailable; try again later"
     assert list(STORE.notes) == [1]
 
 
@@ -54,7 +54,7 @@ def test_a_folder_in_which_anybody_could_approve_stops_the_start(
 ) -> None:
     (tmp_path / "state").mkdir()
     (tmp_path / "state").chmod(0o777)
-    with pytest.raises(StartError, match="anybody could approve; run `chmod o-w "):
+    with pytest.raises(StartError, match="anyone could approve; run `chmod o-w "):
         create_server(SETTINGS.model_copy(update={"state": str(tmp_path / "state")}))
 
 

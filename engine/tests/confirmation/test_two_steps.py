@@ -217,7 +217,7 @@ async def test_confirm_says_why_it_applies_nothing(policy: Policy, era: str) -> 
 
     async with connect_without_forms(policy, era) as raw:
         not_previewed = await text_of(name="a", confirm=True)
-        assert not_previewed.startswith("nothing is pending for wipe with these")
+        assert not_previewed.startswith("No pending confirmation for wipe with these")
         await text_of(name="a")
         await text_of(name="a", confirm=True)
         second = await text_of(name="a", confirm=True)

@@ -34,18 +34,18 @@ FAILURES: dict[str, tuple[str, str]] = {
     "wrong port": ("the provider cannot be reached", "ConnectError at 127.0.0.1:"),
     "down": ("the provider cannot be reached", "HTTP 500 at 127.0.0.1:"),
     "another account": (
-        "another account granted access",
+        "a different account granted access",
         "the subject of the provider's ID token",
     ),
-    "refused code": (REFUSED, "invalid_grant: a code or token that is used"),
+    "refused code": (REFUSED, "invalid_grant: the code or token was already used"),
     "invalid_client": (
         REFUSED,
         "invalid_client: check OIDC_CLIENT_ID and OIDC_CLIENT_SECRET",
     ),
-    "made up": (REFUSED, "an error that no standard names"),
+    "made up": (REFUSED, "an error outside the standard"),
     "access_denied": (
         "the login service did not grant access",
-        "access_denied: the person said no",
+        "access_denied: the user declined",
     ),
 }
 
@@ -116,7 +116,7 @@ async def test_keys_that_cannot_be_had_are_one_line(
         headers = {"Authorization": f"Bearer {provider.token_of('ann', 'zz:read')}"}
         response = await client.post(f"{base}/mcp", json={}, headers=headers)
     assert response.status_code == 401
-    assert caplog.text.count("JWT_JWKS_URI gives no keys") == 1
+    assert caplog.text.count("JWT_JWKS_URI returns no keys") == 1
 
 
 async def test_a_token_in_an_address_is_not_in_the_access_log(

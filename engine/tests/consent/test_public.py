@@ -253,5 +253,5 @@ async def test_without_the_setting_every_request_needs_a_token(
 
 async def test_public_needs_a_token_verifier(provider: Provider) -> None:
     fields = dict.fromkeys(["jwt_issuer", "jwt_audience", "jwt_jwks_uri"])
-    with pytest.raises(Exception, match=r"PUBLIC opens a part of what .*JWT_ISSUER"):
+    with pytest.raises(Exception, match=r"PUBLIC exempts tools from what .*JWT_ISSUER"):
         create_server(make_settings(provider, public=True, **fields))

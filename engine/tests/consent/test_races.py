@@ -199,7 +199,7 @@ async def test_a_renewal_that_died_blocks_only_until_its_turn_ends(
     assert await consent.store.add("turns", name, 600)
     monkeypatch.setattr(consent_store, "TURN", 0.1)
     await look(server, answers)
-    assert text_of(answers[0]).endswith("takes long; try again later")
+    assert text_of(answers[0]).endswith("still running; try again later")
     await consent.store.put("turns", name, {}, 0.1)  # the time of who died is over
     monkeypatch.setattr(consent_store, "TURN", 30)
     await look(server, answers)

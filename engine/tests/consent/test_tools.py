@@ -179,7 +179,7 @@ def test_a_store_that_is_away_is_one_line(
         monkeypatch.setenv(name, value)
     for command in (commands.status, commands.revoke):
         with pytest.raises(
-            CouldNotError, match="cannot be looked up now; try again later"
+            CouldNotError, match="cannot be read at the moment; try again later"
         ):
             command()
 

@@ -39,7 +39,7 @@ from engine.tests.engine_support.targets import (
 )
 
 SCOPED = resource("scoped://all", name="Scoped", description="All.", scopes=["zz:read"])
-READ_ONLY = "it may write, and this server is served read-only"
+READ_ONLY = "it may write, and this server is read-only"
 pytestmark = pytest.mark.anyio
 
 
@@ -289,7 +289,7 @@ async def test_scopes_without_a_verifier_are_reported_over_http(
     server.add_resource(SCOPED(zz_scoped))
     server.http_app()
     (line,) = caplog.messages
-    assert line.endswith("nobody can use over HTTP: zz_scoped, Scoped")
+    assert line.endswith("nobody can use these over HTTP: zz_scoped, Scoped")
 
 
 @each_era

@@ -188,7 +188,7 @@ async def test_an_old_name_of_another_tool_stops_the_start(
 
     server = make_renamed_server()
     server.add_tool(build_policy_tool(zz_mine))
-    line = f"(zz_mine|zz_raze) was formerly {old}, which is the name of another tool; take it out of"
+    line = f"(zz_mine|zz_raze) was formerly {old}, which is the name of another tool; remove it from"
     with pytest.raises(StartError, match=line):
         guard_of(server).check()
 

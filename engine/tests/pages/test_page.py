@@ -202,7 +202,7 @@ async def test_pages_are_limited_for_each_caller(era: str) -> None:
         with user("ann"):
             refused = await call_wipe(raw, arguments={"name": "d"})
             assert text_of(refused).startswith(
-                "3 pages a minute are enough; try again in "
+                "3 pages a minute are the limit; try again in "
             )
             assert outcome(await call_wipe(raw, arguments={"name": "c"})) == "waiting"
         with user("bob"):

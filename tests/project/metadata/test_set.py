@@ -133,7 +133,7 @@ def test_windows_line_ends_stay(cli: Cli, mine: Path) -> None:
 REFUSED = {
     "unknown name": (
         ["set", "get_metre", "title", "T"],
-        "no tool or resource is called 'get_metre'; did you mean 'get_meter'?",
+        "no tool or resource is named 'get_metre'; did you mean 'get_meter'?",
     ),
     "unknown field": (
         ["set", "get_meter", "title_", "T"],

@@ -46,7 +46,10 @@ from .wording import (
     format_question,
 )
 
-NOTHING_PENDING = "nothing is pending for {} with these arguments: they were not previewed, or that preview is used up or over. Nothing was changed."
+NOTHING_PENDING = (
+    "No pending confirmation for {0} with these arguments. Call {0} without `confirm` to preview it first. "
+    "Nothing was changed."
+)
 Method = Literal["elicitation", "input_required", "two_step", "page", "refuse"]
 # A pending confirmation: the question `asked`, `answers` to earlier ones; once it is answered also `answer`, its `way`
 # and `by` whom

@@ -162,7 +162,7 @@ def _open_store(where: str) -> AsyncKeyValue:
 
         return RedisStore(client=connect_redis(where))
     if "://" in where:
-        remedy = "name memory, a folder, or a redis:// address"
+        remedy = "use memory, a folder, or a redis:// address"
         raise StartError(f"setting state: {describe_place(where)!r}: {remedy}")
     from key_value.aio.stores.filetree import FileTreeStore
 
@@ -170,7 +170,7 @@ def _open_store(where: str) -> AsyncKeyValue:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Whoever writes there can approve
     if isinstance(folder, PosixPath) and folder.stat().st_mode & 0o002:
-        raise PermissionError(f"anybody could approve; run `chmod o-w {folder}`")
+        raise PermissionError(f"anyone could approve; run `chmod o-w {folder}`")
     return FileTreeStore(data_directory=folder)
 
 
@@ -182,5 +182,5 @@ def _reaching(logger: Logger) -> Iterator[None]:
     except Exception as error:
         logger.error("the store of setting state: %s", " ".join(str(error).split()))
         raise ToolError(
-            "approvals cannot be kept at the moment; try again later"
+            "approvals are temporarily unavailable; try again later"
         ) from error

@@ -60,7 +60,9 @@ class ConsentCommands:
         elif is_revoked_there:
             print("revoked")
         else:
-            print("forgotten here; the provider could not be told, so tell it too")
+            print(
+                "removed here; the provider could not be notified, so revoke it there too"
+            )
 
 
 def make_app(project: Project) -> App:

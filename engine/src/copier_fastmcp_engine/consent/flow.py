@@ -37,11 +37,9 @@ from .store import KEEP, Elicitation, Grant, Store, User, keyring_secret
 
 MOST_LINKS, WITHIN = 10, 600  # so many new links a user gets within so many seconds
 MOST_STARTS = 10  # so often one link may be opened
-ANOTHER = "another account granted access"
+ANOTHER = "a different account granted access"
 WHO = "the subject of the provider's ID token is not that of the client's token"
-OTHER = (
-    "Another account granted access than the one that asked for it. Nothing was stored."
-)
+OTHER = "Access was granted by a different account than the one that requested it. Nothing was stored."
 
 
 LOCAL = User("local", None)  # whoever started this process

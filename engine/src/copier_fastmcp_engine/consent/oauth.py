@@ -114,7 +114,7 @@ class Provider:
             self._check(document)
         except BROKEN as error:
             raise ProviderError(
-                "the provider's discovery document does not hold", error
+                "the provider's discovery document is not valid", error
             ) from error
         self._known, self._until = document, time.monotonic() + FRESH
         return document
@@ -131,7 +131,7 @@ class Provider:
         if not isinstance(
             document.get("token_endpoint_auth_methods_supported", []), list
         ):
-            raise ProviderError("the provider's discovery document does not hold")
+            raise ProviderError("the provider's discovery document is not valid")
 
     async def code(self, query: Mapping[str, str]) -> str:
         """The code that a browser brought back.
@@ -143,7 +143,7 @@ class Provider:
         sure = metadata.get("authorization_response_iss_parameter_supported") is True
         if query.get("iss", None if sure else self.issuer) != self.issuer:
             raise ProviderError(
-                DENIED, "the answer does not name OIDC_ISSUER as who gave it"
+                DENIED, "the response does not name OIDC_ISSUER as its issuer"
             )
         if not query.get("code"):
             raise ProviderError(DENIED, describe_error_code(query.get("error")))
@@ -195,7 +195,7 @@ class Provider:
         token = await self._token("refresh_token", refresh_token=grant.refresh_token)
         if id_token := token.get("id_token"):
             if await self._subject(str(id_token), metadata, None) != grant.subject:
-                raise Withdrawn("the provider answered for somebody else")
+                raise Withdrawn("the provider answered for a different user")
         token = {"refresh_token": grant.refresh_token, "scope": grant.scope, **token}
         renewed = self._grant(token, grant.subject, granted_at=grant.granted_at)
         return renewed.model_copy(update={"asked": grant.asked})
@@ -215,7 +215,9 @@ class Provider:
         except (ProviderError, *AWAY, *BROKEN) as error:
             report(
                 self.policy,
-                ProviderError("the provider could not be told of a revocation", error),
+                ProviderError(
+                    "the provider could not be notified of a revocation", error
+                ),
             )
             return False
         return bool(address)
@@ -314,10 +316,10 @@ class Provider:
             jwt.JWTClaimsRegistry(leeway=60, **demands).validate(claims)
         except BROKEN as error:
             raise ProviderError(
-                "the provider's ID token does not hold", error
+                "the provider's ID token is not valid", error
             ) from error
         if _has_several(claims["aud"]) and claims.get("azp") != self._id:
-            raise ProviderError("the provider's ID token is for somebody else")
+            raise ProviderError("the provider's ID token is for a different user")
         return str(claims["sub"])
 
 

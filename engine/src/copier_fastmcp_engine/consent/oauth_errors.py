@@ -23,18 +23,18 @@ BROKEN = (
 AWAY = (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError)
 DENIED = "the login service did not grant access"
 ERRORS = {  # of RFC 6749 and OpenID Connect: what an answer may be called in the log, and what helps
-    "access_denied": "the person said no, or may not use this client",
-    "consent_required": "the provider wants a consent that it did not ask for",
-    "interaction_required": "the provider could not ask the person",
+    "access_denied": "the user declined, or may not use this client",
+    "consent_required": "the provider requires a consent that it did not request",
+    "interaction_required": "the provider could not ask the user",
     "invalid_client": "check OIDC_CLIENT_ID and OIDC_CLIENT_SECRET",
-    "invalid_grant": "a code or token that is used, too old, or made for another redirect address or client",
-    "invalid_request": "the provider wants something else of its clients",
+    "invalid_grant": "the code or token was already used, has expired, or belongs to another redirect address or client",
+    "invalid_request": "the provider does not accept such requests from this client",
     "invalid_scope": "check OIDC_SCOPES",
-    "login_required": "the person did not log in",
-    "server_error": "the provider has a fault",
+    "login_required": "the user did not log in",
+    "server_error": "the provider reported an internal error",
     "temporarily_unavailable": "the provider is busy",
     "unauthorized_client": "this client may not use the authorization code flow",
-    "unsupported_grant_type": "the provider knows no authorization code or refresh token",
+    "unsupported_grant_type": "the provider does not support authorization codes or refresh tokens",
 }
 
 
@@ -63,9 +63,7 @@ def describe_error_code(code: object) -> str:
     """Describe a standard error code and its remedy; other text of a provider is never repeated."""
     word = str(code)
     return (
-        f"{word}: {ERRORS[word]}"
-        if word in ERRORS
-        else "an error that no standard names"
+        f"{word}: {ERRORS[word]}" if word in ERRORS else "an error outside the standard"
     )
 
 

@@ -27,8 +27,8 @@ HEADERS = {
 }
 DONE = "You can close this window and return to the application."
 STALE = (
-    "This link was used already, or its time is over. If access is still missing, return to the application "
-    "and ask for a new one."
+    "This link was already used or has expired. If access is still missing, return to the application "
+    "and request a new one."
 )
 
 
@@ -99,7 +99,7 @@ def routes(flow: Flow) -> dict[str, Callable[[Request], Awaitable[Response]]]:
             return refusal(refused)
         except (ProviderError, ToolError):
             return page(
-                "Try Again Later", "The login service cannot be reached now.", 503
+                "Try Again Later", "The login service is currently unreachable.", 503
             )
         response = RedirectResponse(begun.address, 302, HEADERS)
         back = urlsplit(begun.back)

@@ -52,7 +52,7 @@ class SqliteRows:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
             if os.name == "posix" and file.stat().st_mode & 0o007:
-                reason = f"anybody on this machine may use it; run `chmod 600 {file}`"
+                reason = f"anyone on this machine can use it; run `chmod 600 {file}`"
                 raise ValueError(f"{setting} {file}: {reason}")
             path = str(file)
         self._lock = threading.Lock()

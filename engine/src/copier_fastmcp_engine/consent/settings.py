@@ -51,11 +51,11 @@ class ConsentSettings(PolicySettings):
     server_url: str | None = None
     """Where browsers and clients reach this server over HTTP, such as https://mcp.example.com."""
     elicitation_callback_url: str | None = None
-    """Where the provider sends the browser back to; by default the server URL and /oauth/callback."""
+    """Where the provider returns the browser; by default the server URL and /oauth/callback."""
     elicitation_timeout_seconds: float = Field(default=300, gt=0, le=86_400)
     """How long a person may take to grant access."""
     oidc_issuer: str | None = None
-    """The OpenID provider, as its discovery document spells it."""
+    """The issuer of the OpenID provider, exactly as in its discovery document."""
     oidc_client_id: str | None = None
     """The client ID of this server at the provider."""
     oidc_client_secret: SecretStr | None = None
@@ -71,13 +71,13 @@ class ConsentSettings(PolicySettings):
     static_credentials: SecretStr | None = None
     """A token or password of the only user, who is then never asked."""
     jwt_issuer: str | None = None
-    """Who issues the tokens of clients."""
+    """The issuer of client tokens."""
     jwt_audience: str | None = None
     """The audience that a client's token must name: this server."""
     jwt_jwks_uri: str | None = None
     """Where the issuer publishes its keys."""
     jwt_algorithm: Algorithm = "RS256"
-    """How a client's token is signed."""
+    """The signature algorithm of client tokens."""
     jwt_scopes: str = ""
     """Scopes that every client's token must have, separated by spaces."""
 
@@ -133,7 +133,7 @@ class ConsentSettings(PolicySettings):
         if any(verifier) and not all(verifier):
             yield f"{prefix}JWT_ISSUER, _JWT_AUDIENCE and _JWT_JWKS_URI go together; set all three"
         if self.public and not all(verifier):
-            yield f"{prefix}PUBLIC opens a part of what {prefix}JWT_ISSUER and the others close; set them too"
+            yield f"{prefix}PUBLIC exempts tools from what {prefix}JWT_ISSUER and the others close; set them too"
 
     def _find_offline_mistakes(
         self, state: str, confirm_seconds: float
@@ -145,9 +145,9 @@ class ConsentSettings(PolicySettings):
         if not (self.oidc_issuer and self.oidc_client_id):
             yield f"{prefix}ENABLE_OFFLINE_ACCESS needs {prefix}OIDC_ISSUER and _OIDC_CLIENT_ID"
         if self.jwt_issuer and self.jwt_issuer != self.oidc_issuer:
-            yield f"{prefix}JWT_ISSUER is not _OIDC_ISSUER: who grants could not be compared with who asks"
+            yield f"{prefix}JWT_ISSUER is not _OIDC_ISSUER: the user who grants could not be compared with the one who asks"
         if "openid" not in self.oidc_scopes.split():
-            yield f"{prefix}OIDC_SCOPES {self.oidc_scopes!r}: add openid, which says who granted"
+            yield f"{prefix}OIDC_SCOPES {self.oidc_scopes!r}: add openid, which identifies who granted"
         if confirm_seconds < self.elicitation_timeout_seconds:
             yield (
                 f"{prefix}CONFIRM_SECONDS {confirm_seconds:g} is less than _ELICITATION_TIMEOUT_SECONDS "
@@ -157,7 +157,7 @@ class ConsentSettings(PolicySettings):
         is_stored = self.consent_database != ":memory:" or is_shared
         if is_stored and not (self.secrets or self.secret_keyring):
             yield (
-                f"{prefix}SECRET_KEYS is missing, so tokens would lie unencrypted; make one with "
+                f"{prefix}SECRET_KEYS is missing, so tokens would be stored unencrypted; generate one with "
                 "`openssl rand -hex 32`, or set _SECRET_KEYRING=true"
             )
 
@@ -173,7 +173,7 @@ def explain_exposed_credentials(policy: Policy) -> str:
     """Return the error for single-user credentials that others could use."""
     prefix = policy.env_prefix
     return (
-        f"{prefix}STATIC_CREDENTIALS would be anybody's over HTTP: set {prefix}JWT_ISSUER, _JWT_AUDIENCE and "
+        f"{prefix}STATIC_CREDENTIALS would be available to anyone over HTTP: set {prefix}JWT_ISSUER, _JWT_AUDIENCE and "
         "_JWT_JWKS_URI, or serve on 127.0.0.1 with a _SERVER_URL of this machine"
     )
 
@@ -194,7 +194,7 @@ def serve_at(settings: ConsentSettings, host: str, port: int) -> str | None:
     """Before serving over HTTP: complete the server's address, or say why it cannot be served there."""
     prefix = settings.policy.env_prefix
     if settings.enable_offline_access and not settings.jwt_audience:
-        return f"over HTTP nobody is known without a token: set {prefix}JWT_ISSUER, _JWT_AUDIENCE, _JWT_JWKS_URI"
+        return f"over HTTP, users are unknown without a token: set {prefix}JWT_ISSUER, _JWT_AUDIENCE, _JWT_JWKS_URI"
     if settings.mode == "single-user" and not settings.jwt_audience:
         addresses = [
             f"http://{f'[{host}]' if ':' in host else host}",

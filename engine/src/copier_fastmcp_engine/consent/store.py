@@ -207,7 +207,7 @@ class Store:
         while not await self.add("turns", name, LEASE):
             if time.monotonic() > until:
                 raise ToolError(
-                    "another call for this user takes long; try again later"
+                    "another call for this user is still running; try again later"
                 )
             await anyio.sleep(0.05)
         try:
@@ -222,4 +222,4 @@ def _hash_name(name: str) -> str:
 
 
 def _build_unavailable_error() -> ToolError:
-    return ToolError("what was granted cannot be looked up now; try again later")
+    return ToolError("grants cannot be read at the moment; try again later")

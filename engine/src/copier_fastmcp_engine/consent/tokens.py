@@ -51,7 +51,7 @@ class AccessTokens(JWTVerifier):
             return await super()._fetch_jwks()
         except Exception as error:
             reason, cause = (
-                "JWT_JWKS_URI gives no keys, so no token holds",
+                "JWT_JWKS_URI returns no keys, so no token can be verified",
                 type(error).__name__,
             )
             line = {
@@ -73,7 +73,7 @@ def refused(header: Mapping[str, Any], claims: Mapping[str, Any]) -> str | None:
     if typ != "at+jwt" and (is_id_token or OF_ID_TOKENS & claims.keys()):
         return "it is an ID token, which says who logged in, not what they allow"
     if not isinstance(claims.get("exp"), int | float):
-        return "it never ends: exp is missing"
+        return "it never expires: exp is missing"
     for name in ("nbf", "iat"):
         since = claims.get(name, 0)
         if not isinstance(since, int | float) or since > time.time() + LEEWAY:

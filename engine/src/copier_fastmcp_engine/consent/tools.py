@@ -56,7 +56,7 @@ class Revoked(BaseModel):
 
     revoked: bool = Field(description="Whether there was access to revoke")
     provider_told: bool = Field(
-        description="Whether the provider revoked its tokens as well"
+        description="Whether the provider also revoked its tokens"
     )
 
 
@@ -99,7 +99,7 @@ class ConsentTools:
         consent = self._consent
         user = consent.user_of(ctx)
         if await consent.fresh(user):
-            message = "Access is granted already."
+            message = "Access is already granted."
             return Started(
                 success=True,
                 authorization_url=None,
@@ -111,7 +111,7 @@ class ConsentTools:
             success=True,
             authorization_url=consent.address(link),
             elicitation_id=link.id,
-            message="Ask the person to open the link and to grant access, then call the tool again.",
+            message="Ask the user to open the link and grant access, then call the tool again.",
         )
 
     async def revoke_access(self, ctx: Context) -> Revoked:

@@ -235,7 +235,7 @@ class MetadataCommands:
             return [section, name, "arguments", argument, "description"]
         names = chain(*texts.values())
         remedy = metadata.suggest_fix(name, names, metadata.all_names(self.policy))
-        sys.exit(f"no tool or resource is called {name!r}; {remedy}")
+        sys.exit(f"no tool or resource is named {name!r}; {remedy}")
 
     def init(self) -> None:
         """Write a metadata file of your own that holds commented examples."""
@@ -359,7 +359,7 @@ def _wants_to_go_on() -> bool:
 def make_app(project: Project) -> App:
     """Return the `metadata` commands of a project."""
     commands = MetadataCommands(project)
-    app = App(name="metadata", help="Look at and change the texts that models see.")
+    app = App(name="metadata", help="Show and change model-facing texts.")
     app.command(commands.path)
     app.command(commands.init)
     app.command(commands.edit)

@@ -43,7 +43,7 @@ WAIT, PACE = (
     0.25,
 )  # seconds that a call waits for the person, and between two looks
 LONGEST = 100_000  # characters of one value
-DECIDE = "Nothing was changed so far. The same call again tells what was decided."
+DECIDE = "Nothing was changed so far. Repeat the call to get the decision."
 
 
 class Pages:
@@ -276,7 +276,7 @@ class Pages:
         if len(times) >= MOST:
             seconds = round(WITHIN - now + times[0]) + 1
             raise ToolError(
-                f"{MOST} pages a minute are enough; try again in {seconds} seconds"
+                f"{MOST} pages a minute are the limit; try again in {seconds} seconds"
             )
         await self._gate.put(name, {"times": [*times, now]})
 

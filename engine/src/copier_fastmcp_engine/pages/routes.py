@@ -35,9 +35,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
-OVER = (
-    "This page is over: it was used, or its time has passed. Return to the application."
-)
+OVER = "This page was already used or has expired. Return to the application."
 TITLES = {"approve": "Approved", "decline": "Declined"}
 DONE = "You may close this window and return to the application."
 
@@ -73,7 +71,7 @@ def routes(pages: Pages) -> list[Route]:
         link = request.query_params.get("link", "")
         page = await pages.find_shown(link)
         if page is None or not _is_own_host(request, page.base):
-            return _render_page("Not Open Any More", f"<p>{OVER}</p>", 410)
+            return _render_page("No Longer Open", f"<p>{OVER}</p>", 410)
         browser = secrets.token_urlsafe(32)
         response = _render_page(
             page.question, _render_form(page, link, _proof(browser, link))
@@ -93,7 +91,7 @@ def routes(pages: Pages) -> list[Route]:
         link, word = form.get("link", ""), form.get("answer", "")
         page = await pages.find_shown(link)
         if page is None or not _is_own_host(request, page.base):
-            return _render_page("Not Open Any More", f"<p>{OVER}</p>", 410)
+            return _render_page("No Longer Open", f"<p>{OVER}</p>", 410)
         browser = request.cookies.get(_cookie(link), "")
         sent_proof = form.get("proof", "").encode()
         proof = secrets.compare_digest(_proof(browser, link).encode(), sent_proof)
@@ -109,7 +107,7 @@ def routes(pages: Pages) -> list[Route]:
                 text = f"<p>{escape(str(error))}. Go back and fill it in.</p>"
                 return _render_page("Not Accepted", text, 400)
         if not await pages.decide(link, word == "approve", values):
-            return _render_page("Not Open Any More", f"<p>{OVER}</p>", 410)
+            return _render_page("No Longer Open", f"<p>{OVER}</p>", 410)
         title = TITLES[word] if values is None else "Answered"
         return _render_page(title, f"<p>{DONE}</p>")
 

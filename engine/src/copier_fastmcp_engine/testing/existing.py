@@ -73,7 +73,7 @@ class ExistingServer(ProjectUnderTest):
         server: Any = getattr(self._load_author_module(), "server", None)
         module, _, name = self.location.partition(":")
         if server is None and not module:
-            raise start_error(f"nothing says how the server is made; {remedy}")
+            raise start_error(f"the server's factory is unknown; {remedy}")
         if server is None:
             server = importlib.import_module(module)
             for part in name.split("."):

@@ -458,7 +458,7 @@ class Probe:
         with contextlib.suppress(ToolError, MCPError):  # judged by what it did
             await self.call(self.name, variant.arguments, agree=False)
         step = Step(before, await self.snapshot(backend))
-        text = f"a person declined, and yet it {step}"
+        text = f"the user declined, but it {step}"
         self._fail_unless(not step.changes, Problem("asks-first", text))
 
     def _calls(self, variant: Variant) -> list[dict[str, Any]]:
