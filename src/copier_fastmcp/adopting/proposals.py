@@ -207,7 +207,8 @@ def _weigh_read_name(evidence: Evidence) -> Proposal:
     for effect in evidence.weak:
         is_used = effect.sends and not effect.discards
         is_query = is_used and evidence.word in QUERIES
-        if effect.depth <= 1 and not is_query:
+        is_near = effect.depth <= 1 and not is_query
+        if is_near or evidence.is_requested(effect):
             doubted.append(effect)
     if not evidence.reads and evidence.by_words != "read":
         doubted = evidence.weak

@@ -10,7 +10,13 @@ from functools import cached_property
 
 from ..auditing.verbs import parse_name, split_name
 from ..sources.modules import Module, Project, list_keyword_values, list_names
-from .call_arguments import find_http_method, find_open_mode, find_passed_parameter
+from .call_arguments import (
+    POST,
+    SENT_POST,
+    find_http_method,
+    find_open_mode,
+    find_passed_parameter,
+)
 from .scopes import Scope, is_temporary, root_name, shorten_expression
 from .statements import RUN
 from .vocabulary import load_calls, load_vocabulary, load_words
@@ -137,7 +143,7 @@ def find_external_effects(
     if name in ("urlopen", "Request") and (
         len(call.args) > 1 or list_keyword_values(call, "data")
     ):
-        yield "create", False, "it sends POST"
+        yield SENT_POST
     if dotted.split(".")[0] in HARMLESS & {*module.imports.values()}:
         return
     if isinstance(call.func, ast.Attribute):
@@ -249,7 +255,7 @@ def _classify_request(method: MethodCall) -> list[CallEffect] | None:
     if verb := find_http_method(method.call, method.scope):
         if kind := kinds.get(verb):
             return [(kind, True, f"it sends {verb.upper()}")]
-        return []
+        return [SENT_POST] if verb == POST else []
     return None
 
 
@@ -418,3 +424,9 @@ def is_preparation(name: str) -> bool:
     if any(verb.kind in ("remove", "run") for verb in parse_name(name)):
         return False
     return bool({*parts[:1], *parts[-1:]} & load_words("plumbing"))
+
+
+def is_setup_name(name: str) -> bool:
+    """Whether a helper makes what the server itself needs, before any call: a schema, a connection."""
+    parts = split_name(name)
+    return bool({*parts[:1], *parts[-1:]} & load_words("setup"))
