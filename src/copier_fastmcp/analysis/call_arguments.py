@@ -93,9 +93,15 @@ def _find_default_method(function: Function) -> ast.expr | None:
     return None
 
 
-def find_open_mode(call: ast.Call) -> str:
-    """The mode in which a call opens a file to write; empty if it only reads."""
-    values = [*call.args, *list_keyword_values(call, "mode")]
+def find_open_mode(call: ast.Call, *, of_path: bool = False) -> str:
+    """The mode in which a call opens a file to write; empty if it only reads.
+
+    Args:
+        call: A call of `open`.
+        of_path: Whether the object that is opened is the one before the dot, so that the mode comes first.
+    """
+    positional = call.args if of_path else call.args[1:]
+    values = [*positional, *list_keyword_values(call, "mode")]
     for value in values:
         if (
             isinstance(value, ast.Constant)

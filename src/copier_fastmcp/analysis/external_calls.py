@@ -37,6 +37,7 @@ STORED_KINDS = {
     "update": "put",
 }
 PLAIN_OBJECTS = {"logger", "logging", "log", "ctx", "context", "json", "re", "math"}
+OPENERS = {"open", "builtins.open", "io.open", "aiofiles.open"}
 CallEffect = tuple[str, bool, str]
 # Objects that stand for what is stored elsewhere.
 STORED = re.compile(
@@ -132,10 +133,10 @@ def find_external_effects(
         ):
             yield kind, True, text
         return
-    if dotted in ("open", "builtins.open", "io.open", "aiofiles.open") or (
-        isinstance(call.func, ast.Attribute) and call.func.attr == "open" and call.args
-    ):
-        if (mode := find_open_mode(call)) and not temporary:
+    is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "open"
+    if dotted in OPENERS or (is_method and call.args):
+        of_path = dotted not in OPENERS and not _is_module(module, call.func)
+        if (mode := find_open_mode(call, of_path=of_path)) and not temporary:
             kind = {"a": "append", "x": "create"}.get(mode, "save")
             yield kind, True, f"{text} to write"
         return
@@ -153,6 +154,15 @@ def find_external_effects(
         yield kind, True, f"it sends {verb.upper()}"
     elif isinstance(call.func, ast.Name):
         yield from _classify_function(module, call.func.id, scope, text)
+
+
+def _is_module(module: Module, function: ast.expr) -> bool:
+    """Whether a function belongs to an imported module, as `gzip.open`."""
+    if not isinstance(function, ast.Attribute) or not isinstance(
+        function.value, ast.Name
+    ):
+        return False
+    return function.value.id in module.imports
 
 
 def _classify_function(
