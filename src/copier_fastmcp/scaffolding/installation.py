@@ -273,9 +273,7 @@ def _install(destination: Path, *, verbose: bool) -> None:
         UnableError: uv is missing, or uv or the new server fails.
     """
     if verbose:
-        print(
-            "  uv sync installs it; the first time this takes a minute ...", flush=True
-        )
+        print("  uv sync installs it; a first time takes a minute ...", flush=True)
     if reason := uv(destination, "sync", "--quiet"):
         raise UnableError(f"uv sync: {reason}")
     if verbose:
