@@ -516,7 +516,7 @@ def _compare_proofs(tool: str, old: Schema, new: Schema) -> Iterator[Difference]
         yield from _compare_cases(tool, old.get("cases", 0), new.get("cases", 0))
         for part in EXCLUSIONS:
             yield from _compare_exclusions(tool, part, old.get(part), new.get(part))
-    if _has_other_digest(old, new, "digest"):
+    if _has_other_digest(old, new, "code"):
         yield Difference(tool, "", PROOF_CHANGED)
 
 
@@ -617,9 +617,13 @@ def _list_steps(
         are_mappings = isinstance(old_value, Mapping) and isinstance(new_value, Mapping)
         if are_mappings and not is_wording:
             yield from _list_steps(old_value, new_value, path, is_named)
+        elif old_value == new_value:
+            continue
+        elif path.endswith(".required") and not has_names:  # which ones, in any case
+            yield False, f"{path} {_format_step(old_value or [], new_value or [])}"
         elif key not in old or key not in new:
             yield is_wording, f"{path} is {'new' if key in new else 'gone'}"
-        elif old_value != new_value:
+        else:
             yield is_wording, f"{path} {_format_step(old_value, new_value)}"
 
 
