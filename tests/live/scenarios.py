@@ -283,13 +283,15 @@ GOOD = [
         "value": {"choices": ["good"]},
     }
 ]
+# The first run, which docs/api.md reports, had a title that its document calls too short, refused before it was sent, and
+# four exports that the document calls deprecated, which are no tools.
 LABEL_STUDIO = [
     step("GET /api/current-user/whoami", values={"email": "ann@example.com"}),
     step("GET /api/projects/", values={"count": 0, "results#": 0}),
     step("POST /api/projects/", body={"title": "Live", "label_config": CHOICES}, keep={"project": "id"},
          values={"title": "Live"}),
     step("POST /api/projects/", body={"title": "Other", "description": "ä \"q\""}, keep={"other": "id"}),
-    step("POST /api/projects/", body={"title": "No"}, status=400),
+    step("POST /api/projects/", body={"title": "Broken", "label_config": "<View>"}, status=400),
     step("GET /api/projects/", query={"page_size": 1}, values={"count": 2, "results#": 1}),
     step("GET /api/projects/", query={"title": "Live"}, values={"count": 1, "results.0.title": "Live"}),
     step(f"GET {PROJECT}", "$project", values={"title": "Live", "label_config": CHOICES}),
@@ -317,11 +319,9 @@ LABEL_STUDIO = [
     step("GET /api/predictions/", query={"task": "$task"}, values={"#": 1}),
     step("GET /api/predictions/", query={"task": "$first"}, values={"#": 0}),
     step("DELETE /api/predictions/{id}/", "$prediction"),
-    step("GET /api/projects/{id}/export/formats", "$project"),
-    step("GET /api/projects/{id}/export", "$project", values={"#": 1, "0.data.text": "3"}),
-    step("GET /api/projects/{id}/export", "$project", query={"export_type": "CSV"}),
-    step("GET /api/projects/{id}/export", "$project", query={"download_all_tasks": True, "export_type": "JSON_MIN"},
-         values={"#": 3}),
+    step("POST /api/projects/{id}/exports/", "$project", body={"title": "All"}, keep={"export": "id"}),
+    step("GET /api/projects/{id}/exports/", "$project", values={"#": 1}),
+    step("GET /api/projects/{id}/exports/{export_pk}/download", "$project", "$export", query={"exportType": "JSON"}),
     step("POST /api/webhooks/", body={"url": "http://127.0.0.1:9/hook", "project": "$project", "actions": ["TASKS_CREATED"]},
          status=403),
     step("GET /api/webhooks/", query={"project": "$project"}, values={"#": 0}),

@@ -148,7 +148,7 @@ def test_an_object_alone_says_which_fields_it_takes(
         "additionalProperties": False,
         "properties": {"keys": keys},
     }
-    declared = {
+    declared: dict[str, object] = {
         "truth": {"read_only": False, "destructive": True, "idempotent": True},
         "scopes": [],
         "why": "PATCH sets fields.",
