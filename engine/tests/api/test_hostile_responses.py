@@ -1,11 +1,13 @@
 """Responses that no document describes: each arrives as the API sent it, or is one clear line."""
 
+import asyncio
+import contextlib
 import gzip
 import json
 import time
 from base64 import b64encode
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
@@ -13,11 +15,15 @@ from fastmcp import Client
 from fastmcp.exceptions import ToolError
 from mcp import Client as PlainClient
 from mcp.server import Server
+from pydantic import Field
 from pydantic_core import from_json
 
 from copier_fastmcp_engine.api.client import ApiClient
+from copier_fastmcp_engine.api.results import ApiResult
+from copier_fastmcp_engine.declarations import delete
 from engine.tests.api.conftest import TOKEN, Api, Reply
 from engine.tests.api.test_results import Documented, Undocumented, server_for
+from engine.tests.engine_support.servers import client_of, make_policy, make_server
 
 pytestmark = pytest.mark.anyio
 MakeClient = Callable[..., ApiClient]
@@ -295,6 +301,69 @@ async def test_the_reason_of_a_status_is_redacted_and_plain(
     result = await call(server_for(make_client(), Undocumented), "legacy")
     text = result.content[0].text
     assert text == "GET /notes answered 204 No Content *** with an empty body."
+    api.replies = [Reply(status=204, reason="a\x1b[31m" + "b" * 5000)]
+    result = await call(server_for(make_client(), Undocumented), "legacy")
+    text = result.content[0].text
+    assert text.isprintable()
+    assert len(text) < 150
+
+
+BROKEN = "is not HTTP, or ended early; try again later"
+
+
+@pytest.mark.parametrize(
+    "received",
+    [
+        b"",
+        b"\x16\x03\x01\r\n\r\n",
+        b"HTTP/1.1 abc\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + b"a" * 300_000 + b"\r\n\r\n",
+        b"HTTP/1.1 101 Other\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+    ],
+)
+async def test_what_is_not_http_is_one_line(
+    make_client: MakeClient, received: bytes
+) -> None:
+    async def answer(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(received)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    client = make_client()
+    client.address = f"http://{host}/v1"
+    with pytest.raises(ToolError) as raised:
+        await client.send("POST", "/notes", body={})
+    server.close()
+    unsure = "; it may have been done, so look first"
+    assert str(raised.value) == f"POST /notes: the response of {host} {BROKEN}{unsure}"
+
+
+async def test_endless_preliminary_responses_end_at_the_deadline(
+    make_client: MakeClient,
+) -> None:
+    async def answer(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        with contextlib.suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
+                await writer.drain()
+                await asyncio.sleep(0.01)
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    client = make_client(seconds=0.4)
+    client.address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    with pytest.raises(ToolError, match=r"did not answer in 0\.4 s; try again$"):
+        await client.send("GET", "/notes")
+    server.close()
 
 
 async def test_an_error_page_is_told_from_the_page_of_a_wrong_address(
@@ -306,3 +375,48 @@ async def test_an_error_page_is_told_from_the_page_of_a_wrong_address(
     assert "is NOTES_MCP_API right?" in result.content[0].text
     result = await call(server_for(make_client(), Undocumented), "legacy")
     assert result.structured_content == {"result": " \n<!doctype html><p>"}
+
+
+class Deleted(ApiResult):
+    """Result of delete_note."""
+
+    id: int = Field(description="Its ID.")
+
+
+GATED: list[tuple[Reply, Any]] = [
+    (Reply(status=204), {"result": None}),
+    (reply(b'{"id": "7", "more": [null]}'), {"id": "7", "more": [None]}),
+    (reply(b"[1]"), {"result": [1]}),
+    (reply(nested(300)), {"result": nested(300).decode()}),
+    (reply(b"done", "text/plain"), {"result": "done"}),
+    (
+        reply(b"\0", "image/png"),
+        {"result": {"media_type": "image/png", "bytes": 1, "file": "7"}},
+    ),
+]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_envelope_of_a_confirmed_call_holds_any_response(
+    api: Api, make_client: MakeClient, era: str
+) -> None:
+    client = make_client()
+
+    @delete(title="Delete Note", confirm="Delete note {note_id}?")
+    async def delete_note(
+        note_id: Annotated[int, Field(description="The ID of the note.")],
+    ) -> Deleted:
+        """Delete a note."""
+        response = await client.send("DELETE", f"/notes/{note_id}")
+        return Deleted.from_response(response)
+
+    server = make_server(make_policy(), delete_note)
+    async with client_of(server, era, agrees=True) as caller:
+        (tool,) = await caller.list_tools()
+        for sent, expected in GATED:
+            api.replies = [sent]
+            result = await caller.call_tool("delete_note", {"note_id": 7})
+            jsonschema.validate(result.structured_content, tool.output_schema)
+            envelope = result.structured_content or {}
+            assert envelope["outcome"] == "applied"
+            assert envelope["result"] == expected

@@ -68,6 +68,9 @@ def describe_unreachable(
     unsure = (
         "" if is_read or never_sent(error) else "; it may have been done, so look first"
     )
+    if isinstance(error, httpx2.RemoteProtocolError):
+        problem = "is not HTTP, or ended early; try again later"
+        return f"{request}: the response of {host} {problem}{unsure}"
     return f"{request}: {kind}, so {host} cannot be reached; try again later{unsure}"
 
 

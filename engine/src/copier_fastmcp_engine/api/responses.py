@@ -33,6 +33,7 @@ NOT_ENCODED = frozenset(("", "identity", "none", "utf-8", "utf8"))
 NOT_CHARSETS = frozenset(
     ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
 )
+LONGEST_REASON = 60
 # Deeper values cannot be written by the protocol's library, or read by its clients.
 DEEPEST_VALUE = 150
 TEXT_TYPES = frozenset(
@@ -322,6 +323,11 @@ def _make_storable(value: Any, depth: int = 1) -> Any:
     return value
 
 
+def _plain_reason(reason: str) -> str:
+    """Return the words of a status as a part of one line."""
+    return "".join(filter(str.isprintable, reason))[:LONGEST_REASON]
+
+
 def build_response(
     response: httpx2.Response,
     content: bytes,
@@ -372,7 +378,7 @@ def build_response(
         kind=kind,
         body=body,
         address=redactor.text(str(response.url)),
-        reason=redactor.text(response.reason_phrase),
+        reason=_plain_reason(redactor.text(response.reason_phrase)),
         next_link=redactor.text(response.links.get("next", {}).get("url") or ""),
         cut=cut,
         wrong_address=wrong_address,
