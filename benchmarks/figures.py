@@ -121,11 +121,11 @@ def format_table(rows: Iterable[Sequence[str]]) -> str:
     return "".join(lines)
 
 
-# What is said above a table in the README, by the section of the page that it comes from.
+# The text above a table in the README, by the section of the page with the table.
 ABOUT = {
-    "beside": "Three tools of notes, made as each README says, and nine mistakes made in each of the two:",
-    "doors": "Four tools of notes from their names, and twelve of GitHub's operations from its OpenAPI document; a person "
-    "is asked about a deletion and says no:",
+    "beside": "Three tools for notes, created as each README describes, and nine mistakes made in each of the two projects:",
+    "doors": "Four tools for notes from their names, and twelve of GitHub's operations from its OpenAPI document; the user "
+    "is asked about a deletion and declines:",
 }
 API = ("copier-fastmcp, API", "from_openapi")
 

@@ -168,24 +168,20 @@ def test_the_command_page_quotes_what_was_counted() -> None:
         sum(correct + questions for correct, questions, _ in firsts),
         sum(map(sum, firsts)),
     )
-    assert (
-        f"Of {total} operations of 61 documents {covered} were right or asked about"
-        in page
-    )
-    part = f"second reader's labels for {sum(second)} of them it is {sum(second[:2]) / sum(second):.0%}"
-    assert part in page
+    share = f"{sum(second[:2]) / sum(second):.0%} for {sum(second)} of them"
+    assert f"| {total} | 61 | {covered} ({share}" in page
     rows = []
     for line in audited.split(" | | "):
         rows.append(line.split(" | "))
     heads = re.findall(r"\| (\d+) servers, (\d+) tools \|", audited)
     (servers, tools) = heads[-1]
-    assert f"On {tools} tools of {servers} servers" in page
+    assert f"in {tools} tools of {servers} servers" in page
     recall_rows = []
     for row in rows:
         if row[0].startswith("**first run, recall**"):
             recall_rows.append(row)
     earlier, recall = recall_rows
-    assert f"{heads[0][0]} earlier servers {format_count(earlier)}" in page
+    assert f"of {heads[0][0]} and of 14 servers: {format_count(earlier)}" in page
     assert f"found {format_count(recall)} faults" in page
     precision_rows = []
     for row in rows:
@@ -193,13 +189,13 @@ def test_the_command_page_quotes_what_was_counted() -> None:
             precision_rows.append(row)
     precision = precision_rows[-1]
     correct, findings = format_count(precision).split(" of ")
-    assert f"{correct} of its {findings} findings were right" in page
+    assert f"{correct} of its {findings} findings were correct" in page
     blind_rows = []
     for row in rows:
         if row[0].startswith("**`blind/`: 14 servers, recall**"):
             blind_rows.append(row)
     (before,) = blind_rows
-    assert f"it had found {format_count(before)} " in page
+    assert f"and {format_count(before)} faults" in page
 
 
 def test_the_script_that_ours_is_compared_with_is_whole() -> None:

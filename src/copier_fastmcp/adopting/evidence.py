@@ -1,4 +1,4 @@
-"""What speaks for what one tool does: its body, its name, its description, its parameters, its hints."""
+"""The evidence for the behavior of one tool: its body, name, description, parameters and hints."""
 
 import ast
 import re
@@ -40,11 +40,11 @@ REPEATS = {"put", "ensure", "delete"}
 
 
 class Evidence:
-    """What is known of one tool before it is weighed.
+    """The evidence about one tool, before it is weighed.
 
     Attributes:
         tool: The tool as its source registers it.
-        body: What its body does.
+        body: The effects of its body.
         by_name: The behavior that its name says, and `word` the verb that says it; empty: none does.
         by_words: The behavior that its description says; empty: it says none.
         upserts: Words of a description that both creates and changes.
@@ -68,13 +68,13 @@ class Evidence:
         subject: ToolTexts,
         shared: frozenset[ast.AST] = frozenset(),
     ) -> None:
-        """Gather it.
+        """Collect the evidence.
 
         Args:
             tool: The tool.
-            body: What its body does.
+            body: The effects of its body.
             subject: Its texts.
-            shared: Helpers that say nothing about any one tool.
+            shared: Helpers whose effects are set aside.
         """
         self.tool = tool
         self.body = body
@@ -345,7 +345,7 @@ def _map_kind(kind: str) -> str:
 
 
 def choose_cautious(behaviors: Sequence[str]) -> str:
-    """The one of some behaviors that loses most."""
+    """The behavior that loses most."""
     for behavior in CAUTION:
         if behavior in behaviors:
             return behavior
@@ -360,7 +360,7 @@ def format_effect(effect: Effect) -> str:
 
 
 def derive_behavior(effects: Sequence[Effect]) -> str:
-    """The behavior that writing effects come to; empty where there is none."""
+    """The behavior of writing effects; empty if there are none."""
     if not effects:
         return ""
     kinds = [OF_EFFECT.get(effect.kind, effect.kind) for effect in effects]

@@ -17,7 +17,7 @@ RELAXED = {READ_ONLY: True, DESTRUCTIVE: False, IDEMPOTENT: True}
 
 
 def derive_hints(name: str, behavior: str, exceptions: object = ()) -> dict[str, bool]:
-    """What is true of a behavior, by the names on the wire; openWorldHint follows from no body."""
+    """The hints of a behavior, by their names on the wire; openWorldHint does not follow from a body."""
     tool = {"name": name, "exceptions": exceptions}
     declaration = build_declaration(tool, behavior)
     truth = build_policy({}).truth(declaration)

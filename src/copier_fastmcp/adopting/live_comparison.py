@@ -60,7 +60,7 @@ def announce_command(command: str) -> None:
 
 
 def find_differences(before: Listing, after: Listing) -> list[str]:
-    """What differs between two listings of a server, other than hints and titles; a line for each tool."""
+    """Compare two listings of a server, apart from hints and titles; a line for each tool that differs."""
     old = _index_tools(before)
     new = _index_tools(after)
     removed: list[str] = []

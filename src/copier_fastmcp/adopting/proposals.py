@@ -1,4 +1,4 @@
-"""A behavior for each tool of a server, with the evidence: its body, its name, its words, its hints.
+"""Proposals of a behavior for each tool of a server, with the evidence.
 
 The body counts most, then the verb of the name, the description, the parameters, and last the hints
 that it has. Where they agree, that is proposed; where they say read and write, it is a question,

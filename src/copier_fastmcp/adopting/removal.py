@@ -1,4 +1,4 @@
-"""`adopt --remove`: everything of ours taken out of a server that was adopted, and its author's bytes as they were."""
+"""`adopt --remove`: removal of the policy from an adopted server, which restores the author's bytes."""
 
 import ast
 import re
@@ -31,7 +31,7 @@ BLANKS = 3  # the most blank lines that an import of ours brings with it
 
 @dataclass
 class Removal:
-    """What a removal writes, deletes and leaves.
+    """The changes of a removal, and the remaining work.
 
     Attributes:
         written: The author's files, without what was added to them.

@@ -1,4 +1,4 @@
-"""How the tools of a server come to it where the file that makes it does not register them."""
+"""A function that registers the tools of a server whose own file does not register them."""
 
 import ast
 from textwrap import indent

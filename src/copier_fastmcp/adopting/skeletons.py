@@ -1,4 +1,4 @@
-"""What an adoption writes into tests/tools: a proof of each tool to be filled in, and where its data is."""
+"""The files of an adoption in tests/tools: a skeleton of each proof, and the location of the data."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The work after an adoption, in phases: tools with the most costly mistakes come first."""
+"""The work after an adoption, in phases: the tools whose errors cost most come first."""
 
 from collections.abc import Iterable
 

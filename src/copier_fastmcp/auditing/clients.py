@@ -1,4 +1,4 @@
-"""What well-known clients do with a tool by its hints: run it, ask first, or hide it."""
+"""The decisions of well-known clients by the hints of a tool: run it, ask first, or hide it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ Hints = Mapping[str, Any]
 
 
 def effective_hint(annotations: Hints, hint: str) -> bool:
-    """A hint as the protocol reads it: missing, or no boolean, it is its default."""
+    """The value of a hint in the protocol: the default if it is missing or not a boolean."""
     value = annotations.get(hint)
     return value if isinstance(value, bool) else DEFAULTS[hint]
 
 
 @dataclass(frozen=True)
 class Client:
-    """A client: what it does with a tool of these hints, in words, and where that can be read."""
+    """A client, its rule in words, and the source of the rule."""
 
     name: str
     decide: Callable[[Hints], str]
@@ -115,6 +115,6 @@ CLIENTS = (
 
 
 def list_decisions(annotations: object) -> dict[str, str]:
-    """What each client does with a tool of these annotations, by the client's name."""
+    """The decision of each client about a tool with these annotations."""
     hints = annotations if isinstance(annotations, Mapping) else {}
     return {client.name: client.decide(hints) for client in CLIENTS}

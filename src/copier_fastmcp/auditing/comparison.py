@@ -1,4 +1,4 @@
-"""`audit --against`: what changed from one version of a server to the next."""
+"""`audit --against`: the changes from one version of a server to the next."""
 
 import json
 import os
@@ -24,7 +24,7 @@ ADDRESSES = ("http://", "https://")
 
 @dataclass(frozen=True)
 class Definitions:
-    """A server's tools, and the lock that pins them where they come from one."""
+    """A server's tools, and their lock, if they come from one."""
 
     tools: Tools
     pins: lock.Lock | None = None
@@ -32,7 +32,7 @@ class Definitions:
 
 @dataclass(frozen=True)
 class Change:
-    """What happened to one tool; `label` is empty where no caller has to notice."""
+    """A change of one tool; `label` is empty if callers do not notice it."""
 
     tool: str
     label: str
@@ -40,7 +40,7 @@ class Change:
 
 
 def load_definitions(source: str, seconds: float) -> Definitions:
-    """The tools of a version that is named by an address, a file or a command.
+    """Load the tools of a version from an address, a file or a command.
 
     Args:
         source: The address of a server, a lock or a recorded list (`-` is stdin), or a command.
@@ -64,15 +64,15 @@ def load_definitions(source: str, seconds: float) -> Definitions:
 
 
 def _is_data(path: Path) -> bool:
-    """Whether a file holds definitions; another executable file is a command."""
+    """Whether a file contains definitions; any other executable file is a command."""
     return path.suffix in DATA_SUFFIXES or not os.access(path, os.X_OK)
 
 
 def load_file(path: Path) -> Definitions:
-    """The tools of a lock or of a recorded list.
+    """Load the tools of a lock or of a recorded list.
 
     Raises:
-        UnableError: The file cannot be read, or holds neither.
+        UnableError: The file cannot be read, or contains neither.
     """
     try:
         if not _is_lock(path):
@@ -89,7 +89,7 @@ def load_file(path: Path) -> Definitions:
 
 
 def _load_stdin() -> Definitions:
-    """Read stdin by way of a file, since a lock is read by its path."""
+    """Load stdin through a temporary file, since a lock is loaded from a path."""
     text = sys.stdin.read(LARGEST + 1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "stdin")
@@ -108,9 +108,9 @@ def _is_lock(path: Path) -> bool:
 
 
 def compare(old: Definitions, new: Definitions) -> list[Change]:
-    """What changed, sorted: labeled changes first.
+    """Compare two versions; labeled changes come first.
 
-    Two locks are compared in full. A lock and a list are compared by what the wire shows.
+    Two locks are compared in full, a lock and a list by the definitions on the wire.
     """
     old_pins, new_pins = old.pins, new.pins
     if old_pins is None or new_pins is None:
@@ -127,7 +127,7 @@ def _rank_label(change: Change) -> int:
 
 
 def parse_change(line: str) -> Change:
-    """A change from a line of the lock's comparison: `NAME: LABEL: what`, or `NAME: what`."""
+    """Parse a line of the lock's comparison: `NAME: LABEL: what`, or `NAME: what`."""
     for label in LABELS:
         name, separator, text = line.partition(f": {label}: ")
         if separator:
@@ -137,7 +137,7 @@ def parse_change(line: str) -> Change:
 
 
 def print_changes(changes: Sequence[Change], old: int, new: int) -> None:
-    """Print changes for people, and how many there are of each label."""
+    """Print changes as text, with the number of each label."""
     counts: Counter[str] = Counter()
     for change in changes:
         counts[change.label] += 1
@@ -153,7 +153,7 @@ def print_changes(changes: Sequence[Change], old: int, new: int) -> None:
 
 
 def print_comparison(old: Definitions, new: Definitions, *, json_output: bool) -> int:
-    """Print what changed.
+    """Print the changes.
 
     Returns:
         1 with changes that callers or clients notice, else 0.

@@ -69,7 +69,7 @@ PHRASE_GROUPS = (
 
 
 def parse_tools(tools: Sequence[Tool]) -> list[ToolTexts]:
-    """The tools of a server with the verbs of their texts."""
+    """Parse the verbs in the texts of a server's tools."""
     tool_names = [tool.name for tool in tools]
     prefixes = find_common_prefixes(tool_names)
     names = set(map(join_name, tool_names))
@@ -91,7 +91,7 @@ def parse_tools(tools: Sequence[Tool]) -> list[ToolTexts]:
 
 
 def _parse_description(sentences: Sequence[str]) -> list[Verb]:
-    """The verbs of the first sentence, or of the second, which may be about the result."""
+    """The verbs of the first sentence, else those of the second, which may describe the result."""
     verbs = parse_sentence("".join(sentences[:1]))
     if verbs:
         return verbs
@@ -102,7 +102,7 @@ def _parse_description(sentences: Sequence[str]) -> list[Verb]:
 
 
 def collect_evidence(texts: ToolTexts) -> list[Evidence]:
-    """Everything that the definition of a tool and its siblings show about its hints."""
+    """Collect all evidence in the definition of a tool and in its siblings."""
     verbs = _interpret_verbs(texts)
     collected = _collect_language_evidence(texts, verbs)
     if collected:
@@ -127,7 +127,7 @@ def collect_evidence(texts: ToolTexts) -> list[Evidence]:
 
 
 def _interpret_verbs(texts: ToolTexts) -> VerbsBySource:
-    """The verbs of each text of a tool, as its other texts and its parameters make them understood."""
+    """The verbs of each text of a tool, interpreted by its other texts and its parameters."""
     verbs: VerbsBySource = {
         "name": list(texts.name_verbs),
         "description": list(texts.description_verbs),
@@ -148,7 +148,7 @@ def _interpret_verbs(texts: ToolTexts) -> VerbsBySource:
 
 
 def _drop_nouns(texts: ToolTexts) -> list[Verb]:
-    """The verbs of a name of one word, which may be a noun, as `type`."""
+    """The verbs of a name of one word; it may be a noun, such as `type`."""
     described_kinds = list_kinds(texts.description_verbs)
     describes_read = "read" in described_kinds
     describes_write = bool(described_kinds - {"read"})
@@ -170,7 +170,7 @@ def _attach_content(verb: Verb) -> Verb:
 def _collect_language_evidence(
     texts: ToolTexts, verbs: Mapping[str, Sequence[Verb]]
 ) -> list[Evidence]:
-    """The evidence of a language that only reads, where a tool does nothing but run it."""
+    """The evidence of a read-only query language, if the tool only runs queries."""
     kinds: set[str] = set()
     for source_verbs in verbs.values():
         kinds |= list_kinds(source_verbs)
@@ -230,7 +230,7 @@ def _find_phrase(name: str, text: str) -> str | None:
 
 
 def _collect_phrase_evidence(texts: ToolTexts) -> Iterator[Evidence]:
-    """The evidence of a description besides its verb."""
+    """The evidence of phrases in a description."""
     description = " ".join(texts.sentences)
     for group in PHRASE_GROUPS:
         for phrase in group:
@@ -248,7 +248,7 @@ def _collect_phrase_evidence(texts: ToolTexts) -> Iterator[Evidence]:
 
 
 def _collect_computation_evidence(texts: ToolTexts) -> Iterator[Evidence]:
-    """The evidence of a name and a description with no verb but `calculate` or `convert`."""
+    """The evidence of a name and a description whose only verbs are like `calculate` or `convert`."""
     if not texts.name_verbs or not texts.description_verbs:
         return
     verbs = (*texts.name_verbs, *texts.description_verbs)

@@ -1,4 +1,4 @@
-"""What directories check besides the truth of hints: which are there, the texts, the parameters."""
+"""Further rules of directories: the presence of hints, the texts, the parameters."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ NAMED_API = re.compile(r"\b[A-Z]\w+ (REST )?API\b|https?://")
 
 
 def find_violations(tool: Tool) -> Iterator[Violation]:
-    """Each rule that a tool breaks, with what is wrong; the directories differ in which they apply."""
+    """The rules that a tool violates, each with a message; each directory applies some of them."""
     yield from _find_missing_hints(tool)
     free_input = find_free_input(tool)
     if free_input:
@@ -52,7 +52,7 @@ def _find_missing_hints(tool: Tool) -> Iterator[Violation]:
 
 
 def find_free_input(tool: Tool) -> str | None:
-    """What is wrong with an input that is nothing but free objects; None where it is described."""
+    """The problem with an input that consists of undescribed objects; None if it is described."""
     if tool.parameters:
         is_free = all(map(is_free_schema, tool.parameters.values()))
         names = ", ".join(tool.parameters)
@@ -65,7 +65,7 @@ def find_free_input(tool: Tool) -> str | None:
 
 
 def _find_free_path(tool: Tool) -> str | None:
-    """The parameter that takes any path, of a tool that sends any request."""
+    """The parameter that accepts any path, in a tool that sends any request."""
     names = {name.lower() for name in tool.parameters}
     if names.isdisjoint(METHOD_PARAMETERS):
         return None

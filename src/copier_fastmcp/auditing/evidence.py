@@ -1,4 +1,4 @@
-"""A tool with its parsed texts, and the evidence that these texts are for its hints."""
+"""A tool with its parsed texts, and the evidence for its hints."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,9 +17,9 @@ CERTAIN = 9
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one source shows about a hint, with its weight, in words.
+    """The evidence of one source for the value of a hint, with its weight and its text.
 
-    Evidence that `forbids` leaves no verdict to the contrary: there is a verdict of its own, or none.
+    If evidence `forbids`, there is no contrary verdict, however much outweighs it.
     """
 
     source: str
@@ -34,8 +34,8 @@ class Evidence:
 class ToolTexts:
     """A tool with the verbs of its name, title and description.
 
-    `opposites` are names of tools that undo it. `peers` has what other tools of its verb declare of a
-    hint, with their names.
+    `opposites` are the names of tools that undo it. `peers` has the value of a hint that other tools with
+    the same verb declare, and their names.
     """
 
     tool: Tool
@@ -48,7 +48,7 @@ class ToolTexts:
 
 
 def is_destructive(verbs: Sequence[Verb]) -> bool | None:
-    """Whether verbs lose existing data; None where nothing writes, or the verbs do not show it."""
+    """Whether verbs lose existing data; None if none writes, or if the verbs do not show it."""
     kinds = list_kinds(verbs) - {"read"}
     if kinds & {"change", "remove", "run"}:
         return True

@@ -1,7 +1,7 @@
-"""What a server declares of its tools compared with what their definitions show: findings and questions.
+"""The declared hints of a server's tools compared with the derived ones: findings and questions.
 
-A hint that is missing is judged as the protocol reads it: not read-only, destructive, not
-idempotent, open-world (MCP specification, ToolAnnotations).
+A missing hint has the protocol's default: not read-only, destructive, not idempotent, open-world
+(MCP specification, ToolAnnotations).
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -62,10 +62,10 @@ TYPO_SIMILARITY = 0.8
 
 @dataclass(frozen=True)
 class AuditFinding:
-    """One thing that is wrong with a tool.
+    """A problem of a tool.
 
-    `hint`, `declared` and `derived` are None where it is not about a hint; `declared` is the value on
-    the wire, null where there is none. `evidence` holds a line for each source.
+    `hint`, `declared` and `derived` are None if it does not concern a hint; `declared` is the value on
+    the wire, or None. `evidence` has a line for each source.
     """
 
     tool: str
@@ -81,14 +81,14 @@ class AuditFinding:
     server: str = ""
 
     def key(self) -> tuple[str, ...]:
-        """What stays the same from one audit to the next."""
+        """The identity of a finding across audits."""
         about = self.message if self.hint is None else repr(self.declared)
         return (self.server, self.tool, self.rule, self.hint or "", about)
 
 
 @dataclass(frozen=True)
 class Question:
-    """A hint that only someone who knows the tool can decide."""
+    """A hint whose evidence is contradictory, so that only the author of the tool can decide it."""
 
     tool: str
     hint: str
@@ -104,7 +104,7 @@ def audit_tools(
     is_own: bool = False,
     declared: Collection[str] = (),
 ) -> tuple[list[AuditFinding], list[Question]]:
-    """What is wrong with a server's tools, and what nobody can tell from outside.
+    """Audit a server's tools: the findings, and the questions that only the author can answer.
 
     Args:
         definitions: The tools as tools/list has them.
@@ -145,7 +145,7 @@ def audit_tools(
 def _compare_hints(
     tool: Tool, verdicts: Mapping[str, Verdict]
 ) -> Iterator[AuditFinding | Question]:
-    """Compare the hints of a tool with what its definition shows."""
+    """Compare the hints of a tool with the verdicts from its definition."""
     is_read_only = verdicts[READ_ONLY].value
     declared = tool.annotations.get(READ_ONLY)
     if is_read_only is None and isinstance(declared, bool):
@@ -173,7 +173,7 @@ def _is_bolder_than_author(tool: Tool, hint: str, verdict: Verdict) -> bool:
 
 
 def _compare_hint(tool: Tool, verdict: Verdict, hint: str) -> AuditFinding | None:
-    """The finding on one hint, or None where it is as its definition shows."""
+    """The finding on one hint; None if it agrees with the verdict."""
     value = verdict.value
     if value is None or effective_hint(tool.annotations, hint) is value:
         return None
@@ -208,7 +208,7 @@ def _compare_hint(tool: Tool, verdict: Verdict, hint: str) -> AuditFinding | Non
 
 
 def _find_typos(tool: Tool) -> list[str]:
-    """Names among the annotations that were meant for a hint; others are somebody's own."""
+    """The annotations whose names are typos of a hint; other unknown names are extensions."""
     hints: set[str] = set()
     for hint in HINTS:
         hints |= {hint.lower(), hint.lower().removesuffix("hint")}
@@ -223,7 +223,7 @@ def _find_typos(tool: Tool) -> list[str]:
 def _apply_rules(
     tools: Sequence[Tool], errors: Sequence[Sequence[str]], profile: str, is_own: bool
 ) -> list[AuditFinding]:
-    """The findings of rules without a verdict; one for a tool and a rule."""
+    """The findings of rules that need no verdict; one for each tool and rule."""
     messages: dict[tuple[str, str], list[str]] = {}
     without_typo = {tool.name for tool in tools if not _find_typos(tool)}
     for violation in examine(tools, load_tables(), profile):

@@ -60,7 +60,7 @@ QUOTED_CHOICE = re.compile(r"[\"']([a-z_]{2,30})[\"']")
 
 @dataclass(frozen=True)
 class Choice:
-    """A parameter that chooses what a tool does: its verbs, and whether every value is a verb."""
+    """A parameter that selects the action of a tool: its verbs, and whether every value is a verb."""
 
     parameter: str
     verbs: list[Verb]
@@ -88,7 +88,7 @@ def _get_last_word(name: str) -> str:
 
 
 def has_identity(tool: Tool) -> bool:
-    """Whether a tool acts on what an identity names, which stays when it is moved."""
+    """Whether a tool acts on a record by its identity, which a move does not change."""
     if list_positions(tool):
         return False
     return bool(_list_ending(tool, word_list("identities")))
@@ -112,12 +112,12 @@ def find_optional_identity(tool: Tool) -> str | None:
 
 
 def list_positions(tool: Tool) -> list[str]:
-    """The parameters that name a position, where something else may be the next time."""
+    """The parameters that name a position, which may hold something else at the next call."""
     return _list_ending(tool, word_list("places"))
 
 
 def has_content(tool: Tool) -> bool:
-    """Whether a tool takes what it attaches, and not just the names of two things."""
+    """Whether a tool receives the content that it attaches, and not just two names."""
     return bool(_list_ending(tool, word_list("contents")))
 
 
@@ -185,7 +185,7 @@ def _list_state_switches(tool: Tool) -> list[str]:
 
 
 def _collect_repetition_evidence(texts: ToolTexts) -> Iterator[Evidence]:
-    """What parameters show about a second call: another state, another thing, or the same."""
+    """The evidence of parameters about a second call: another state, another record, or no change."""
     tool = texts.tool
     versions = _list_parameters(tool, _is_version)
     if versions:
@@ -240,7 +240,7 @@ def _list_beginning(tool: Tool, word: str) -> list[str]:
 
 
 def list_act_choices(tool: Tool) -> list[Choice]:
-    """Parameters that choose what a tool does, where more than half of the values are verbs."""
+    """The parameters that select the action of a tool: more than half of their values are verbs."""
     choices: list[Choice] = []
     for name in list_known(tool, "choices"):
         values = list_choices(tool.parameters[name]) or _find_quoted_choices(tool, name)
@@ -253,7 +253,7 @@ def list_act_choices(tool: Tool) -> list[Choice]:
 
 
 def _find_quoted_choices(tool: Tool, name: str) -> list[str]:
-    """Values in a text: `One of "list", "delete"`, or `operation: what ("set", "get")`."""
+    """The values that a text lists: `One of "list", "delete"`, or `operation: what ("set", "get")`."""
     description = str(tool.parameters[name].get("description") or "")
     if CHOICE_TEXT.match(description):
         return QUOTED_CHOICE.findall(description)
@@ -292,7 +292,7 @@ def _find_losing_verb(verbs: Sequence[Verb]) -> Verb | None:
 
 
 def is_idempotent(tool: Tool, verbs: Sequence[Verb]) -> bool | None:
-    """Whether a second call changes nothing more; None where the verbs do not show it."""
+    """Whether a second call changes nothing more; None if the verbs do not show it."""
     write_verbs = select_writes(verbs)
     words = list_words(write_verbs)
     if words & word_list("repeats_more"):
@@ -333,7 +333,7 @@ def _collect_result_evidence(tool: Tool) -> Iterator[Evidence]:
 
 
 def find_relative_act(texts: ToolTexts) -> str | None:
-    """What makes the effect of a call depend on earlier calls, in words; None where nothing does."""
+    """A text that explains why the effect of a call depends on earlier calls; None if it does not."""
     description = " ".join(texts.sentences)
     for pattern in (RELATIVE_TEXT, POSITION_TEXT):
         match = pattern.search(description)
@@ -353,7 +353,7 @@ def find_relative_act(texts: ToolTexts) -> str | None:
 
 
 def _describe_relative_parameter(name: str, description: str) -> str | None:
-    """How a parameter counts from the present state, in words; None where it does not."""
+    """A text that explains why a parameter is relative to the present state; None if it is not."""
     words = set(split_name(name))
     if words & word_list("relative"):
         return f"it takes {name!r}, which counts from what is there"

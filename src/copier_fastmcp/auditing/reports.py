@@ -1,4 +1,4 @@
-"""Findings for people, and a table of what clients do with each tool."""
+"""Findings as text, and a table of the decisions of clients."""
 
 import sys
 from collections import Counter
@@ -28,7 +28,7 @@ def _rank_severity(finding: AuditFinding) -> int:
 
 
 def print_findings(findings: Findings, questions: Questions, checked: int) -> None:
-    """Print findings, the worst first, then the questions, then how many there are."""
+    """Print findings, the most severe first, then the questions and a summary."""
     servers = {finding.server for finding in findings}
     rows: list[list[str]] = []
     for finding in sorted(findings, key=_rank_severity):
@@ -64,7 +64,7 @@ def _summarize(findings: Findings, questions: Questions, checked: int) -> str:
 
 
 def tabulate_decisions(tools: Tools) -> list[DecisionRow]:
-    """What each client does with each tool: a row for each tool."""
+    """The decisions of the clients: a row for each tool."""
     rows: list[DecisionRow] = []
     for tool in tools:
         row = {"tool": str(tool.get("name", ""))}
@@ -74,7 +74,7 @@ def tabulate_decisions(tools: Tools) -> list[DecisionRow]:
 
 
 def print_decisions(tools: Tools) -> None:
-    """Print what clients do with tools, and where each rule can be read."""
+    """Print the decisions of clients, with the source of each rule."""
     names = [client.name for client in CLIENTS]
     rows = tabulate_decisions(tools)
     if sys.stdout.isatty():  # a column for each client fits no terminal
@@ -90,7 +90,7 @@ def print_decisions(tools: Tools) -> None:
 
 
 def _print_grouped(rows: Sequence[DecisionRow], names: Sequence[str]) -> None:
-    """Print tools that clients treat alike in one row."""
+    """Print the tools that all clients treat alike in one row."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
         decisions = tuple(row[name] for name in names)

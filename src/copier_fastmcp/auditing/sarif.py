@@ -1,4 +1,4 @@
-"""Findings in SARIF, as code scanning takes them."""
+"""Findings in SARIF, for code scanning."""
 
 import json
 import re
@@ -30,12 +30,12 @@ def build_sarif(
 ) -> dict[str, Any]:
     """Findings in SARIF 2.1.0.
 
-    GitHub refuses a whole report for one finding without a file, so each has one: the file with the
-    tools of its server, or a name for the server where there is none.
+    GitHub refuses a report if one finding has no file, so each finding has one: the file with the tools of
+    its server, else a name for the server.
 
     Args:
-        findings: What was found.
-        files: The file of each server; without any, the findings are on this project.
+        findings: The findings.
+        files: The file of each server; if empty, the findings concern this project.
     """
     rules = []
     for rule, row in load_rules().items():

@@ -1,4 +1,4 @@
-"""The tools of a server that runs; what goes wrong with it is one line."""
+"""The tools of a running server; a failure is one line."""
 
 import asyncio
 import logging
@@ -14,10 +14,10 @@ from .tool_lists import Tools
 def fetch_tools(
     server: str | None, url: str | None, headers: Mapping[str, str], seconds: float
 ) -> Tools:
-    """Another server's tools.
+    """Fetch the tools of a running server.
 
     Raises:
-        UnableError: It did not answer; what it last wrote to stderr is in the message.
+        UnableError: The server did not respond; the message contains its last line on stderr.
     """
     from .wire import fetch_from_server
 
@@ -46,7 +46,7 @@ def fetch_tools(
 
 @contextmanager
 def _silence_logging() -> Iterator[None]:
-    """Without what libraries log: what goes wrong is one line, ours."""
+    """Silence the logs of libraries: a failure is one line."""
     before = logging.root.manager.disable
     logging.disable()
     try:

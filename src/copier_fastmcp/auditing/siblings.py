@@ -47,7 +47,7 @@ def _list_opposite_words(word: str) -> list[str]:
 
 
 def add_peers(tools: Sequence[ToolTexts]) -> list[ToolTexts]:
-    """Each tool with what at least two others of its verb declare, and none of them otherwise."""
+    """Add to each tool the hints on which at least two other tools with its verb agree."""
     families: dict[str, list[ToolTexts]] = {}
     for texts in tools:
         verbs = texts.name_verbs or texts.description_verbs
@@ -63,7 +63,7 @@ def add_peers(tools: Sequence[ToolTexts]) -> list[ToolTexts]:
 
 
 def _find_agreements(peers: Sequence[ToolTexts]) -> Mapping[str, Agreement]:
-    """What tools declare of a hint, where two do and none declares the contrary."""
+    """The hints that at least two tools declare with the same value, and none with the other."""
     agreements: dict[str, Agreement] = {}
     for hint in HINTS:
         names: list[str] = []
@@ -80,7 +80,7 @@ def _find_agreements(peers: Sequence[ToolTexts]) -> Mapping[str, Agreement]:
 
 
 def collect_opposite_evidence(texts: ToolTexts) -> Iterator[Evidence]:
-    """Evidence of a tool that undoes this one: both write, and both set a state."""
+    """The evidence of a tool that undoes this one: both write, and both set a state."""
     for opposite in sorted(texts.opposites)[:1]:
         text = f"{opposite!r} is its contrary"
         yield Evidence("siblings", READ_ONLY, False, WEAK, text)
@@ -90,7 +90,7 @@ def collect_opposite_evidence(texts: ToolTexts) -> Iterator[Evidence]:
 def collect_peer_evidence(
     texts: ToolTexts, collected: Sequence[Evidence]
 ) -> Iterator[Evidence]:
-    """Evidence of the same verb over other records: it supports other evidence, and contradicts none."""
+    """The evidence of tools with the same verb for other records; it supports other evidence, and contradicts none."""
     for hint, (value, names) in texts.peers.items():
         values: set[bool] = set()
         for evidence in collected:

@@ -1,4 +1,4 @@
-"""Statements of a write besides the first verb: in the whole description, in switches and in choices."""
+"""Writes that the first verb does not state: in the description, in switches and in choices."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,13 +66,13 @@ SWITCH_PREFIXES = {"auto", "should", "also", "and", "then", "do", "if", "with"}
 
 
 def find_write_statement(sentences: Sequence[str]) -> str | None:
-    """The first words of a description that state a write, besides the verb that it begins with.
+    """Find the words of a description that state a write, other than its first verb.
 
     Args:
-        sentences: The description, a sentence each.
+        sentences: The sentences of the description.
 
     Returns:
-        The quoted words, or None where nothing but the first verb says what the tool does.
+        The words; None if only the first verb states an act.
     """
     for position, sentence in enumerate(sentences):
         for pattern in STATEMENTS:
@@ -119,7 +119,7 @@ def _is_third_person_write(match: re.Match[str], verb: str) -> bool:
 
 
 def _find_listed_verb(word: str, list_name: str) -> str | None:
-    """The base form of a verb that a list of the vocabulary has, None for every other word."""
+    """The base form of a verb in a list of the vocabulary; None for any other word."""
     for form in _list_participle_bases(word.lower()):
         verb = find_verb(form)
         if verb is not None and verb.word in word_list(list_name):
@@ -141,7 +141,7 @@ def _list_participle_bases(word: str) -> Iterator[str]:
 
 
 def find_write_parameter(tool: Tool) -> str | None:
-    """A switch or a choice that makes a tool write, in words; None where there is none."""
+    """A text about a switch or a choice that makes a tool write; None if there is none."""
     for name, schema in tool.parameters.items():
         if _is_switch(schema) and _switches_write(name, schema):
             return f"it takes a switch {name!r}"

@@ -1,4 +1,4 @@
-"""`audit --snapshot` and `--baseline`: what is new since the last look at a server."""
+"""`audit --snapshot` and `--baseline`: the changes since the last audit of a server."""
 
 import json
 from collections import Counter
@@ -42,10 +42,10 @@ def _count_parts(
 
 
 def pin_definitions(tools: Sequence[Mapping[str, Any]]) -> lock.Lock:
-    """A server's definitions in the form of a lock; a title counts in either of its places.
+    """A server's definitions in the form of a lock; a title in either place counts.
 
     Raises:
-        UnableError: The schemas unfold to more parts than can be compared.
+        UnableError: The resolved schemas have too many parts to compare.
     """
     pinned: list[Tool] = []
     budget = iter(range(MOST_PARTS))
@@ -69,14 +69,14 @@ def pin_definitions(tools: Sequence[Mapping[str, Any]]) -> lock.Lock:
 def compare_with_snapshot(
     path: Path, tools: Sequence[Mapping[str, Any]]
 ) -> list[str] | None:
-    """What changed since a snapshot was written; None where there was none, and it is written.
+    """The changes since a snapshot was written; None if this call has written it.
 
     Args:
-        path: The snapshot. It is never overwritten: whoever agrees with the changes deletes it.
-        tools: The tools as they are served now.
+        path: The snapshot. It is never overwritten; to accept the changes, delete it.
+        tools: The tools as served now.
 
     Raises:
-        UnableError: The file cannot be read or written, or holds something else.
+        UnableError: The file cannot be read or written, or is not a snapshot.
     """
     pins = pin_definitions(tools)
     try:
@@ -94,7 +94,7 @@ def compare_with_snapshot(
 
 
 def sort_changes(changes: Sequence[str]) -> list[str]:
-    """Changes with those first that loosen something or break callers."""
+    """Sort changes: those that relax a hint or break callers first."""
     return sorted(changes, key=_rank_change)
 
 
@@ -106,10 +106,10 @@ def _rank_change(line: str) -> int:
 
 
 def exclude_known(findings: Sequence[AuditFinding], path: Path) -> list[AuditFinding]:
-    """The findings that are not in a baseline, which is what `audit --json` printed.
+    """The findings that are not in a baseline, a file that `audit --json` printed.
 
     Raises:
-        UnableError: The file cannot be read, or holds something else.
+        UnableError: The file cannot be read, or is not a baseline.
     """
     try:
         baseline = _load_keys(path)
@@ -128,7 +128,7 @@ def exclude_known(findings: Sequence[AuditFinding], path: Path) -> list[AuditFin
 
 
 def _load_keys(path: Path) -> Counter[tuple[str, ...]]:
-    """How often each finding is in a baseline."""
+    """Load a baseline: the number of each finding."""
     fields = AuditFinding.__dataclass_fields__.keys()
     keys: Counter[tuple[str, ...]] = Counter()
     for row in json.loads(path.read_text(encoding="utf-8")):

@@ -1,4 +1,4 @@
-"""Tools as somebody wrote them down, and how many are too many to look at."""
+"""Recorded lists of tools, and their limits."""
 
 import json
 import sys
@@ -11,10 +11,10 @@ Tools = list[dict[str, Any]]
 
 
 def check_count(tools: Tools) -> Tools:
-    """Tools that are not too many to look at.
+    """Check that a list does not have too many tools.
 
     Raises:
-        ValueError: They are.
+        ValueError: It has.
     """
     if len(tools) > MOST:
         raise ValueError(f"more than {MOST:,} tools")
@@ -22,14 +22,14 @@ def check_count(tools: Tools) -> Tools:
 
 
 def read_tool_list(path: Path) -> Tools:
-    """The tools in a file: a list, or an answer to tools/list, with or without its envelope.
+    """Read the tools in a file: a list, or a response to tools/list, with or without its envelope.
 
     Args:
         path: The file; `-` is stdin.
 
     Raises:
         OSError: It cannot be read.
-        ValueError: It holds no tools, or more than anybody has.
+        ValueError: It contains no tools, or too many.
     """
     if str(path) == "-":
         text = sys.stdin.read(LARGEST + 1)

@@ -1,4 +1,4 @@
-"""A definition as a server sends it, reduced to what JSON Schema can hold."""
+"""A definition as a server sends it, reduced to valid JSON Schema."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -22,7 +22,7 @@ TEXTS = ("name", "title", "description")
 
 
 class AuditedTool(Tool):
-    """A tool whose parameters are looked up often, and so only once."""
+    """A tool that caches its parameters, which every check looks up."""
 
     @cached_property
     def parameters(self) -> Mapping[str, Mapping[str, Any]]:
@@ -33,10 +33,10 @@ class AuditedTool(Tool):
 def validate_definition(
     definition: Mapping[str, Any],
 ) -> tuple[dict[str, Any], list[str]]:
-    """A definition that can be read, and what had to be left out of it.
+    """Return the valid parts of a definition, and an error for each invalid part.
 
     Args:
-        definition: A tool as tools/list has it; nothing is taken for granted.
+        definition: A tool as in tools/list; any part may be invalid.
     """
     errors: list[str] = []
     valid = dict(definition)

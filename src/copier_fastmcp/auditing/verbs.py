@@ -1,4 +1,4 @@
-"""Verbs in the name and the description of a tool, and the kind of act that each stands for."""
+"""Verbs in the name and the description of a tool, and the kind of act of each."""
 
 import re
 from collections import Counter
@@ -61,7 +61,7 @@ SHORTEST_INNER_NAME = 4
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb, the kind of act that it stands for, and whether it shows that alone."""
+    """A verb, its kind of act, and whether the verb alone proves that kind."""
 
     word: str
     kind: str
@@ -70,7 +70,7 @@ class Verb:
 
 @dataclass(frozen=True)
 class Clause:
-    """The first word of a clause, its verb if it is one, and the words behind it."""
+    """The first word of a clause, its verb if it is one, and the remaining words."""
 
     verb: Verb | None
     word: str
@@ -119,7 +119,7 @@ def find_verb(word: str) -> Verb | None:
 
 
 def list_base_forms(word: str) -> list[str]:
-    """A verb in the forms that the vocabulary may have it in."""
+    """The forms of a verb to look up in the vocabulary."""
     forms = list_verb_forms(word)
     if word.endswith("ing") and len(word) > 5:
         stem = word.removesuffix("ing")
@@ -130,7 +130,7 @@ def list_base_forms(word: str) -> list[str]:
 
 
 def _find_prefixed_verb(forms: Sequence[str]) -> Verb | None:
-    """An unknown verb made of a known one: `reassign`, `unassign`, `disassociate`."""
+    """An unknown verb with a prefix: `reassign`, `unassign`, `disassociate`."""
     for form in forms:
         for prefix in ("re", "un", "de", "dis"):
             if not form.startswith(prefix):
@@ -160,7 +160,7 @@ def join_name(name: str) -> str:
 
 
 def find_common_prefixes(names: Sequence[str]) -> set[str]:
-    """First words that most tools of a server share and that name no act: the server's own name."""
+    """The first words that most tools of a server share and that are no verbs: the server's own name."""
     counts: Counter[str] = Counter()
     for name in names:
         parts = split_name(name)
@@ -176,13 +176,13 @@ def find_common_prefixes(names: Sequence[str]) -> set[str]:
 def parse_name(
     name: str, prefixes: Set[str] = frozenset(), description_verbs: Sequence[Verb] = ()
 ) -> list[Verb]:
-    """The verb at the beginning or the end of a name, and verbs that `or` joins to it.
+    """Parse the verb at the beginning or the end of a name, and the verbs that `or` joins to it.
 
     Args:
         name: The name of a tool.
-        prefixes: First words that do not count.
-        description_verbs: Where both ends of a name may be verbs, as in `list_send`, the one that
-            stands here counts.
+        prefixes: First words to ignore.
+        description_verbs: If both ends of a name may be verbs, as in `list_send`, the one in
+            this list counts.
     """
     parts = list(split_name(name))
     if len(parts) > 1 and parts[0] in prefixes:
@@ -231,7 +231,7 @@ def _choose_position(
     first: int,
     description_verbs: Sequence[Verb],
 ) -> int | None:
-    """Where the verb of a name stands, None where its words may all be nouns."""
+    """The position of the verb in a name; None if all words may be nouns."""
     last = len(parts) - 1
     last_verb = verbs[last]
     nouns = word_list("nouns")
@@ -254,7 +254,7 @@ def _choose_position(
 
 
 def _find_producing_verb(word: str, following: Sequence[str]) -> Verb | None:
-    """A verb such as `generate` where a chart or a password is computed, and nothing changes."""
+    """A verb such as `generate` whose object is computed, such as a chart or a password, so that nothing changes."""
     is_producing = not word_list("produces").isdisjoint(list_verb_forms(word))
     if is_producing and word_list("produced").intersection(following):
         return Verb(word, READ, False)
@@ -356,7 +356,7 @@ def parse_sentence(sentence: str) -> list[Verb]:
 
 
 def _find_performed_act(following: Sequence[str]) -> list[Verb]:
-    """The act behind `performs`: `performs a deletion of`."""
+    """The act after `performs`: `performs a deletion of`."""
     for noun in following:
         verb = find_verb(noun) or _find_verb_of_noun(noun)
         if verb:
@@ -413,7 +413,7 @@ NOUN_ENDINGS = (
 
 
 def _find_verb_of_noun(word: str) -> Verb | None:
-    """The verb of a noun that is made of it: `deletion`, `retrieval`, `modification`."""
+    """The verb from which a noun is derived: `deletion`, `retrieval`, `modification`."""
     for ending, replacement in NOUN_ENDINGS:
         if word.endswith(ending):
             verb = load_verbs().get(word.removesuffix(ending) + replacement)
@@ -423,7 +423,7 @@ def _find_verb_of_noun(word: str) -> Verb | None:
 
 
 def _find_purpose(sentence: str) -> list[Verb]:
-    """The verb behind `to`, where a sentence begins with no verb: `a simple way to add`."""
+    """The verb after `to`, if a sentence begins with no verb: `a simple way to add`."""
     for match in re.finditer(r"\b(?:to|will|can|that|which) ([a-z]+)", sentence):
         verb = find_verb(match[1])
         if verb:

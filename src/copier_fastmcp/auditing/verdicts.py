@@ -1,8 +1,8 @@
 """Verdicts on a tool's hints, from independent evidence of its definition; no tool is called.
 
-Each source weighs on a hint: 2 where it decides alone, 1 where a second source has to agree. A hint is
-decided by 2 without contradiction, or by 3 against 1. Evidence that contradicts itself otherwise is a
-clash, which is a question to someone who knows the tool.
+Each source has a weight: 2 if it decides alone, 1 if a second source has to agree. A weight of 2 without
+contradiction decides a hint, and so does 3 against 1. Any other contradiction is a clash: a question to the
+author of the tool.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ OUTVOTING = 3  # what decides against a single weak contradiction
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a hint should be: None where the evidence does not show it, `clash` where it contradicts itself."""
+    """The derived value of a hint: None if the evidence is insufficient, with `clash` if it is contradictory."""
 
     value: bool | None
     clash: bool = False
@@ -91,7 +91,7 @@ def decide(hint: str, collected: Collected) -> Verdict:
 
 
 def is_decided(most: int, least: int) -> bool:
-    """Whether the weight of a value decides against the weight of the other."""
+    """Whether the weight of a value outvotes the weight of the contrary."""
     if least == 0:
         return most >= STRONG
     if least == WEAK and most >= OUTVOTING:
@@ -100,7 +100,7 @@ def is_decided(most: int, least: int) -> bool:
 
 
 def decide_all(texts: ToolTexts, collected: Collected) -> Verdicts:
-    """The verdict on each hint; a description that does not show a read leaves none."""
+    """The verdict on each hint; there is no verdict of a read that the description does not support."""
     verdicts = {hint: decide(hint, collected) for hint in HINTS}
     read = verdicts[READ_ONLY]
     shows_read = not read.sources.isdisjoint(DESCRIBING_SOURCES)

@@ -1,4 +1,4 @@
-"""The audit's own words and rules, besides the tables of the tool language."""
+"""The audit's own words and rules, in addition to the tables of the tool language."""
 
 import re
 from functools import cache
@@ -28,7 +28,7 @@ def phrase_pattern(name: str) -> str:
 
 
 def is_turned(text: str, position: int) -> bool:
-    """Whether the words before a position turn what follows around: `does not`, `without`."""
+    """Whether the words before a position negate what follows: `does not`, `without`."""
     start = max(0, position - LOOK_BEHIND)
     before = text[start:position]
     return bool(re.search(phrase_pattern("turns"), before, re.IGNORECASE))
@@ -41,7 +41,7 @@ def load_rules() -> dict[str, dict[str, Any]]:
 
 
 def find_source(rule: str, *, is_own: bool) -> str:
-    """Who requires a rule; the decisions of a project are not a source for another server."""
+    """The source of a rule; the decisions of a project are no source for another server."""
     source: str = load_rules()[rule]["source"]
     if is_own:
         return source

@@ -33,6 +33,7 @@ NULL = {"type": "null"}
 FORM = "2"  # the version of the schemas that the policy writes
 NEW = "is new"
 UNRELEASED = "once somebody calls these tools, run pin.py --released"
+GROUPS = ("new", "gone", "renamed", "changed")  # of a summary
 SHOWN = 6  # names of tools in a summary
 LONGEST = 80  # characters of a value in a difference
 NAMED = ("properties", "patternProperties", "dependentSchemas")
@@ -265,10 +266,12 @@ def _covers_properties(wide: Schema, narrow: Schema) -> bool:
     """Return whether the properties of an object accept all values of those of another."""
     wide_properties = wide.get("properties", {})
     narrow_properties = narrow.get("properties", {})
+    only_wide = wide_properties.keys() - narrow_properties.keys()
+    only_narrow = narrow_properties.keys() - wide_properties.keys()
     # A property that only one schema restricts: the other one must not allow it.
-    if not _is_closed(narrow) and wide_properties.keys() - narrow_properties.keys():
+    if only_wide and not _is_closed(narrow):
         return False
-    if _is_closed(wide) and narrow_properties.keys() - wide_properties.keys():
+    if only_narrow and _is_closed(wide):
         return False
     for name in wide_properties.keys() & narrow_properties.keys():
         if not covers(wide_properties[name], narrow_properties[name]):
@@ -340,7 +343,7 @@ def report_differences(pinned: Lock, running: Lock) -> list[str]:
 
 def _summarize(differences: Iterable[Difference], pinned: Lock, running: Lock) -> str:
     """Return which tools are new, gone, renamed and changed; RENDERED is no change."""
-    groups: dict[str, list[str]] = {"new": [], "gone": [], "renamed": [], "changed": []}
+    groups: dict[str, list[str]] = {name: [] for name in GROUPS}
     for difference in differences:
         names = groups[_classify(difference, pinned, running)]
         if difference.label != "RENDERED" and difference.tool not in names:
@@ -404,7 +407,9 @@ def compare_locks(pinned: Lock, running: Lock) -> list[Difference]:
     rendered = "RENDERED" if pinned["versions"] != running["versions"] else ""
     for name in (old.keys() & new.keys()) | old_names.keys():
         old_entry = old[old_names.get(name, name)]
-        differences += _compare_entries(name, old_entry, new[name], rendered)
+        comparison = ToolComparison(name)
+        comparison.compare_entries(old_entry, new[name], rendered)
+        differences += comparison.differences
     old_proof = pinned.get("proof", {})
     new_proof = running.get("proof", {})
     if _has_other_digest(old_proof, new_proof, "snapshot"):
@@ -422,8 +427,10 @@ def _compare_names(
     for old_name in old.keys() - new.keys():
         if old_name in current_names:
             aliases[old_name] = current_names[old_name]
-    removed = old.keys() - new.keys() - aliases.keys()
-    added = new.keys() - old.keys() - set(aliases.values())
+    gone = old.keys() - new.keys()
+    added = new.keys() - old.keys()
+    removed = gone - aliases.keys()
+    added -= set(aliases.values())
     removed_tools = _pick_tools(old, removed)
     added_tools = _pick_tools(new, added)
     renamed = _match_renamed(removed_tools, added_tools)
@@ -432,7 +439,8 @@ def _compare_names(
         differences.append(Difference(old_name, "RENAMED", f"is {new_name} now"))
     for name in removed - set(renamed.values()):
         differences.append(Difference(name, "BREAKING", "is gone"))
-    for name in _collect_aliases(old).keys() - current_names.keys() - new.keys():
+    former_names = _collect_aliases(old).keys() - current_names.keys()
+    for name in former_names - new.keys():
         differences.append(Difference(name, "BREAKING", "no longer answers"))
     for old_name, new_name in aliases.items():
         text = f"is {new_name} now, and still answers"
@@ -456,145 +464,161 @@ def _is_equivalent(old: Entry, new: Entry) -> bool:
     return True
 
 
-def _compare_entries(
-    tool: str, old: Entry, new: Entry, rendered: str
-) -> Iterator[Difference]:
-    """Yield the differences of one tool.
+class ToolComparison:
+    """The differences of one tool between two locks."""
 
-    Args:
-        tool: Its name.
-        old: Its entry in the older lock.
-        new: Its entry in the newer lock.
-        rendered: The label of schemas that are only written differently.
-    """
-    yield from _compare_hints(tool, old["hints"], new["hints"])
-    if new["gated"] and not old["gated"]:
-        yield Difference(tool, "BREAKING", "gate gained")
-    elif old["gated"] and not new["gated"]:
-        yield Difference(tool, "RELAXED", "gate lost")
-    if old.get("probed") and not new["probed"]:
-        text = "it was proven by its probe, and is unprobed now"
-        yield Difference(tool, "RELAXED", text)
-    yield from _compare_proofs(tool, old.get("proof", {}), new.get("proof", {}))
-    for scope in set(old["scopes"]) ^ set(new["scopes"]):
-        if scope in new["scopes"]:
-            yield Difference(tool, "BREAKING", f"gained scope {scope}")
-        else:
-            yield Difference(tool, "RELAXED", f"lost scope {scope}")
-    yield from _compare_texts(tool, old, new)
-    for side in SIDES:
-        yield from _compare_schemas(tool, side, old[side], new[side], rendered)
+    def __init__(self, tool: str) -> None:
+        self.tool = tool
+        self.differences: list[Difference] = []
+
+    def _add(self, text: str, label: str = "") -> None:
+        difference = Difference(self.tool, label, text)
+        self.differences.append(difference)
+
+    def _relax(self, text: str) -> None:
+        self._add(text, "RELAXED")
+
+    def _break(self, text: str) -> None:
+        self._add(text, "BREAKING")
+
+    def compare_entries(self, old: Entry, new: Entry, rendered: str) -> None:
+        """Compare the entries of the tool.
+
+        Args:
+            old: Its entry in the older lock.
+            new: Its entry in the newer lock.
+            rendered: The label of schemas that are only written differently.
+        """
+        self._compare_hints(old["hints"], new["hints"])
+        if new["gated"] and not old["gated"]:
+            self._break("gate gained")
+        elif old["gated"] and not new["gated"]:
+            self._relax("gate lost")
+        if old.get("probed") and not new["probed"]:
+            self._relax("it was proven by its probe, and is unprobed now")
+        old_proof = old.get("proof", {})
+        new_proof = new.get("proof", {})
+        if old_proof and new_proof:
+            self._compare_proofs(old_proof, new_proof)
+        old_scopes = set(old["scopes"])
+        new_scopes = set(new["scopes"])
+        for scope in new_scopes - old_scopes:
+            self._break(f"gained scope {scope}")
+        for scope in old_scopes - new_scopes:
+            self._relax(f"lost scope {scope}")
+        self._compare_texts(old, new)
+        for side in SIDES:
+            self._compare_schemas(side, old[side], new[side], rendered)
+
+    def _compare_hints(self, old: Schema, new: Schema) -> None:
+        for hint, relaxed_value in RELAXED.items():
+            old_value = old.get(hint)
+            new_value = new.get(hint)
+            if old_value is new_value:
+                continue
+            text = f"{hint} {_format_step(old_value, new_value)}"
+            was_destructive = hint == "destructiveHint" and old_value is True
+            if new_value is relaxed_value or was_destructive:
+                self._relax(text)
+            else:
+                self._add(text)
+
+    def _compare_texts(self, old: Entry, new: Entry) -> None:
+        """Compare the texts; a new waiver, or a denied effect, is RELAXED."""
+        for key in (*TEXTS, *RARE):
+            old_value = old.get(key)
+            new_value = new.get(key)
+            if old_value == new_value:
+                continue
+            text = f"{key} {_format_step(old_value, new_value)}"
+            has_waivers = key == "waivers" and bool(new_value)
+            is_denied = key in TEXTS and new_value is False
+            if has_waivers or is_denied:
+                self._relax(text)
+            else:
+                self._add(text)
+
+    def _compare_proofs(self, old: Schema, new: Schema) -> None:
+        """Compare two records of a probe; one that proves less is RELAXED."""
+        old_reason = old.get("unprobed")
+        new_reason = new.get("unprobed")
+        if old_reason != new_reason:
+            self._add(f"unprobed {_format_step(old_reason, new_reason)}")
+        elif "unprobed" not in new:
+            self._compare_cases(old.get("cases", 0), new.get("cases", 0))
+            self.compare_exclusions(EXCLUSIONS, old, new)
+        if _has_other_digest(old, new, "code"):
+            self._add(PROOF_CHANGED)
+
+    def _compare_cases(self, old: int, new: int) -> None:
+        """Compare the numbers of cases; 0 is a computed number."""
+        if old == new or max(old, new) <= 1:
+            return
+        label = "RELAXED" if new < old else ""
+        self._add(f"cases {old} -> {new}", label)
+
+    def compare_exclusions(
+        self, parts: Iterable[str], old: Schema, new: Schema
+    ) -> None:
+        """Compare what two proofs exclude.
+
+        Args:
+            parts: The kinds of exclusions.
+            old: The older proof; each of its parts has keys, with their reasons where these are known.
+            new: The newer proof.
+        """
+        for part in parts:
+            old_reasons = _index_reasons(old.get(part))
+            new_reasons = _index_reasons(new.get(part))
+            for key in sorted(new_reasons.keys() | old_reasons.keys()):
+                self._compare_exclusion(part, key, old_reasons, new_reasons)
+
+    def _compare_exclusion(self, part: str, key: str, old: Schema, new: Schema) -> None:
+        """Compare one excluded key, by the reasons of all."""
+        if key not in new:
+            self._add(f"{part} lost {key}")
+        elif key not in old:
+            reason = f" ({new[key]})" if new[key] else ""
+            self._relax(f"{part} gained {key}{reason}")
+        elif old[key] != new[key]:
+            self._add(f"{part} {key} {_format_step(old[key], new[key])}")
+
+    def _compare_schemas(
+        self, side: str, old: Schema, new: Schema, rendered: str
+    ) -> None:
+        """Compare an input or an output; inputs may become wider, outputs narrower."""
+        is_wider = covers(new, old)
+        is_narrower = covers(old, new)
+        is_compatible = is_wider if side == "input" else is_narrower
+        label = "" if is_compatible else "BREAKING"
+        if is_wider and is_narrower:
+            label = rendered
+        for is_wording, text in _list_steps(old, new, side):
+            self._add(text, "" if is_wording else label)
 
 
-def _compare_texts(tool: str, old: Entry, new: Entry) -> Iterator[Difference]:
-    """Yield the changed texts of a tool; a new waiver, or a denied effect, is RELAXED."""
-    for key in (*TEXTS, *RARE):
-        old_value = old.get(key)
-        new_value = new.get(key)
-        if old_value == new_value:
-            continue
-        has_waivers = key == "waivers" and bool(new_value)
-        is_denied = key in TEXTS and new_value is False
-        label = "RELAXED" if has_waivers or is_denied else ""
-        step = _format_step(old_value, new_value)
-        yield Difference(tool, label, f"{key} {step}")
+def _compare_components(pinned: Lock, running: Lock) -> list[Difference]:
+    """Return what is excluded from the proof of resources and prompts now, and was not before."""
+    old = pinned.get("proof", {})
+    new = running.get("proof", {})
+    comparison = ToolComparison(COMPONENTS)
+    comparison.compare_exclusions(
+        ("unprobed", *EXCLUSIONS), old.get("components", {}), new.get("components", {})
+    )
+    return comparison.differences
 
 
 def _has_other_digest(old: Schema, new: Schema, key: str) -> bool:
     """Return whether two digests differ; an earlier release recorded none."""
-    return bool(old.get(key)) and old[key] != new.get(key)
+    digest = old.get(key)
+    return bool(digest) and digest != new.get(key)
 
 
-def _compare_proofs(tool: str, old: Schema, new: Schema) -> Iterator[Difference]:
-    """Yield the differences between two records of a probe; one that proves less is RELAXED."""
-    if not old or not new:
-        return
-    if old.get("unprobed") != new.get("unprobed"):
-        step = _format_step(old.get("unprobed"), new.get("unprobed"))
-        yield Difference(tool, "", f"unprobed {step}")
-    elif "unprobed" not in new:
-        yield from _compare_cases(tool, old.get("cases", 0), new.get("cases", 0))
-        for part in EXCLUSIONS:
-            yield from _compare_exclusions(tool, part, old.get(part), new.get(part))
-    if _has_other_digest(old, new, "code"):
-        yield Difference(tool, "", PROOF_CHANGED)
-
-
-def _compare_components(pinned: Lock, running: Lock) -> Iterator[Difference]:
-    """Yield what is excluded from the proof of resources and prompts now, and was not before."""
-    old = pinned.get("proof", {}).get("components", {})
-    new = running.get("proof", {}).get("components", {})
-    for part in ("unprobed", *EXCLUSIONS):
-        yield from _compare_exclusions(COMPONENTS, part, old.get(part), new.get(part))
-
-
-def _compare_cases(tool: str, old: int, new: int) -> Iterator[Difference]:
-    """Yield a changed number of cases; 0 is one that is computed."""
-    if old != new and (old > 1 or new > 1):
-        label = "RELAXED" if new < old else ""
-        yield Difference(tool, label, f"cases {old} -> {new}")
-
-
-def _compare_exclusions(
-    tool: str, part: str, old: Any, new: Any
-) -> Iterator[Difference]:
-    """Yield the keys that a proof excludes now, and those that it excluded before.
-
-    Args:
-        tool: The name of the tool.
-        part: Which exclusions these are.
-        old: The older keys, with their reasons where these are known.
-        new: The newer ones.
-    """
-    old_reasons = _index_reasons(old)
-    new_reasons = _index_reasons(new)
-    for key in sorted(new_reasons.keys() - old_reasons.keys()):
-        text = f"{part} gained {key}"
-        reason = new_reasons[key]
-        if reason:
-            text += f" ({reason})"
-        yield Difference(tool, "RELAXED", text)
-    for key in sorted(old_reasons.keys() - new_reasons.keys()):
-        yield Difference(tool, "", f"{part} lost {key}")
-    for key in sorted(old_reasons.keys() & new_reasons.keys()):
-        if old_reasons[key] != new_reasons[key]:
-            step = _format_step(old_reasons[key], new_reasons[key])
-            yield Difference(tool, "", f"{part} {key} {step}")
-
-
-def _index_reasons(exclusions: Any) -> Mapping[str, Any]:
+def _index_reasons(exclusions: Any) -> Schema:
     """Return the reason of each excluded key; a list of keys, or nothing, has no reasons."""
     if isinstance(exclusions, Mapping):
         return exclusions
     return dict.fromkeys(exclusions or ())
-
-
-def _compare_hints(tool: str, old: Schema, new: Schema) -> Iterator[Difference]:
-    for hint, relaxed_value in RELAXED.items():
-        old_value = old.get(hint)
-        new_value = new.get(hint)
-        if old_value is new_value:
-            continue
-        is_relaxed = new_value is relaxed_value
-        if hint == "destructiveHint" and old_value is True:
-            is_relaxed = True
-        label = "RELAXED" if is_relaxed else ""
-        step = _format_step(old_value, new_value)
-        yield Difference(tool, label, f"{hint} {step}")
-
-
-def _compare_schemas(
-    tool: str, side: str, old: Schema, new: Schema, rendered: str
-) -> Iterator[Difference]:
-    """Yield the differences of a tool's input or output; inputs may become wider, outputs narrower."""
-    is_wider = covers(new, old)
-    is_narrower = covers(old, new)
-    is_compatible = is_wider if side == "input" else is_narrower
-    label = "" if is_compatible else "BREAKING"
-    if is_wider and is_narrower:
-        label = rendered
-    for is_wording, text in _list_steps(old, new, side):
-        yield Difference(tool, "" if is_wording else label, text)
 
 
 def _list_steps(

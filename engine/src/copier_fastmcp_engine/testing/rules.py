@@ -20,6 +20,7 @@ MANY_LINES = re.compile(r"(^|\.)(description|default|enum|const|examples)(\.|$)"
 SAYS_FIELDS = re.compile(r"\b[Ff]ields\b")
 DAY = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
+CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 
 
@@ -75,14 +76,26 @@ class Tool:
         return _mapping(self.wire.get("annotations"))
 
     @property
+    def description(self) -> str:
+        return str(self.wire.get("description") or "").strip()
+
+    @property
+    def input_schema(self) -> Mapping[str, Any]:
+        return _mapping(self.wire.get("inputSchema"))
+
+    @property
     def parameters(self) -> Mapping[str, Mapping[str, Any]]:
-        schemas = _mapping(_mapping(self.wire.get("inputSchema")).get("properties"))
+        schemas = _mapping(self.input_schema.get("properties"))
         return {name: _mapping(schema) for name, schema in schemas.items()}
 
     def exempt(self, hint: str) -> bool:
         """Tell whether the declaration has an exception to a hint, with its reason."""
-        exceptions = (self.declared or {}).get("exceptions", ())
-        return any(e["hint"] == hint and e["why"].strip() for e in exceptions)
+        if not self.declared:
+            return False
+        for exception in self.declared.get("exceptions", ()):
+            if exception["hint"] == hint and exception["why"].strip():
+                return True
+        return False
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -131,7 +144,8 @@ def _check_hints(tool: Tool, tables: Tables) -> Violations:
         return
     served = dict(tool.annotations)
     served.pop("title", None)
-    unknown = sorted(served.keys() - set(tables["hints"].values()))
+    known = set(tables["hints"].values())
+    unknown = sorted(served.keys() - known)
     for name in unknown:
         yield "hints-known", f"annotation {name!r} is unknown"
     for hint, value in served.items():
@@ -167,17 +181,18 @@ def _check_declared_hints(
 
 def _check_name(tool: Tool, tables: Tables) -> Violations:
     """A name counts against a hint where nothing can be run, if the description agrees with it."""
-    words = re.split(r"[_.-]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool.name).lower())
+    name = CAMEL_CASE.sub("_", tool.name).lower()
+    words = re.split(r"[_.-]+", name)
     verb = _find_first_verb(words[:3], tables)
     behavior = _find_behavior(verb, tables)
-    first = str(tool.wire.get("description") or "").strip().partition(" ")[0]
-    agrees = behavior in _find_verbs(first, tables).values()
-    if not behavior or not agrees or (tool.declared and tool.probed is not False):
+    described_verbs = _find_verbs(_get_first_word(tool.description), tables)
+    is_proven = tool.declared and tool.probed is not False
+    if not behavior or behavior not in described_verbs.values() or is_proven:
         return
-    versioned = not set(tables["versions"]).isdisjoint(tool.parameters)
-    overwriting_verbs = (
-        tables["overwriting_verbs"] if tables.get("destructive") != "deletes" else ()
-    )
+    versioned = not tool.parameters.keys().isdisjoint(tables["versions"])
+    overwriting_verbs: Sequence[str] = ()
+    if tables.get("destructive") != "deletes":
+        overwriting_verbs = tables["overwriting_verbs"]
     replaces = verb in tables["replacing_verbs"] and not versioned
     stale = behavior == "update" and versioned
     erases = behavior == "delete" or verb in overwriting_verbs
@@ -190,10 +205,16 @@ def _check_name(tool: Tool, tables: Tables) -> Violations:
     ):
         if hint != "read_only" and tool.annotations.get("readOnlyHint") is True:
             return  # the others mean nothing then
-        name = tables["hints"][hint]
-        if contrary and tool.annotations.get(name) is value and not tool.exempt(hint):
-            text = f"its name and its description say {verb!r}, but {name} is {value}"
-            yield rule, text
+        wire_name = tables["hints"][hint]
+        is_declared = tool.annotations.get(wire_name) is value
+        if contrary and is_declared and not tool.exempt(hint):
+            said = f"its name and its description say {verb!r}"
+            yield rule, f"{said}, but {wire_name} is {value}"
+
+
+def _get_first_word(text: str) -> str:
+    word, _, _ = text.partition(" ")
+    return word
 
 
 def _find_first_verb(words: Iterable[str], tables: Tables) -> str:
@@ -218,10 +239,11 @@ def _find_verbs(text: str, tables: Tables) -> dict[str, str]:
 
 def find_contradiction(text: str, name: str, tables: Tables, *, reads: bool) -> str:
     """Return the first verb of a text where it contradicts the tool; else nothing."""
-    sentence = re.split(r"[.\n]", text.strip())[0]
+    text = text.strip()
+    sentence, *_ = re.split(r"[.\n]", text)
     verbs = _find_verbs(sentence, tables)
     first = ""
-    if _find_verbs(text.strip().partition(" ")[0], tables):
+    if _find_verbs(_get_first_word(text), tables):
         first = next(iter(verbs), "")
     kinds = {behavior == "read" for behavior in verbs.values()}
     agrees = first in _find_verbs(name, tables) or reads in kinds
@@ -251,16 +273,16 @@ def _check_texts(tool: Tool, tables: Tables) -> Violations:
         )
     if tool.copies > 1:
         yield "name-unique", f"{tool.copies} tools have this name"
-    if (
-        tool.annotations
-        and not str(hinted or (not tool.declared and title) or "").strip()
-    ):
+    written_title = hinted
+    if not hinted and not tool.declared:
+        written_title = title
+    if tool.annotations and not str(written_title or "").strip():
         yield "title-written", "annotations.title is missing"
     if hinted and title != hinted and (title or tool.declared):
         yield "titles-equal", f"title {title!r} and annotations.title {hinted!r} differ"
     if tool.name in (title, hinted):
         yield "title-not-name", "the title is only the name"
-    if not str(tool.wire.get("description") or "").strip():
+    if not tool.description:
         yield "description-present", "it has no description"
     for name, schema in tool.parameters.items():
         if not str(schema.get("description") or "").strip():
@@ -270,11 +292,14 @@ def _check_texts(tool: Tool, tables: Tables) -> Violations:
 
 def _check_characters(tool: Tool, tables: Tables) -> Violations:
     """No text holds a hidden character, is too long, or is decomposed."""
-    wire = {key: value for key, value in sorted(tool.wire.items()) if key != "icons"}
+    wire = dict(sorted(tool.wire.items()))
+    wire.pop("icons", None)
     for place, text in _iterate_strings(wire, ""):
-        newline = None if MANY_LINES.search(place) else re.search("\n", text)
         is_decomposed = re.search(tables["decomposed"], text)
-        if hidden := re.search(tables["hidden"], text) or newline:
+        hidden = re.search(tables["hidden"], text)
+        if not hidden and not MANY_LINES.search(place):
+            hidden = re.search("\n", text)
+        if hidden:
             code = f"U+{ord(hidden[0]):04X}"
             yield "text-clean", f"{place} holds the hidden character {code}"
         elif len(text) > LONGEST_TEXT:
@@ -296,13 +321,14 @@ def _iterate_strings(value: object, place: str) -> Violations:
 
 def _check_contract(tool: Tool, tables: Tables) -> Violations:
     """The schemas, and what the tool declares, are what the policy asks."""
-    if _mapping(tool.wire.get("inputSchema")).get("additionalProperties") is not False:
+    if tool.input_schema.get("additionalProperties") is not False:
         yield "input-closed", "the input schema is open"
-    answer = _mapping(tool.wire.get("outputSchema"))
-    results = _mapping(answer.get("properties"))
-    if not answer and not (tool.declared or {}).get("content"):
+    output_schema = _mapping(tool.wire.get("outputSchema"))
+    results = _mapping(output_schema.get("properties"))
+    has_content = bool(tool.declared and tool.declared.get("content"))
+    if not output_schema and not has_content:
         yield "output-described", "it has no output schema"
-    elif is_free_schema(results.get("result", answer)):
+    elif is_free_schema(results.get("result", output_schema)):
         yield "output-described", "its result is any object"
     is_untyped = all(map(_is_unexplained, tool.parameters.values()))
     if tool.declared and tool.parameters and is_untyped:
@@ -318,12 +344,14 @@ def _check_action(tool: Tool, name: str, tables: Tables) -> Violations:
     schema = tool.parameters[name]
     parts = list_alternatives(schema)
     if name in tables["action_parameters"]:
-        choices = []
+        choices: list[str] = []
         for part in parts:
-            choices += [str(choice).lower() for choice in part.get("enum") or ()]
-        safe = []
+            for choice in part.get("enum") or ():
+                choices.append(str(choice).lower())
+        safe: list[str] = []
         for choice in choices:
-            if re.split(r"[_\s-]", choice)[0] in tables["safe_choices"]:
+            first_word, *_ = re.split(r"[_\s-]", choice)
+            if first_word in tables["safe_choices"]:
                 safe.append(choice)
         if safe and len(safe) < len(choices):
             text = f"{name!r} mixes safe choices ({', '.join(safe)}) with others"
@@ -390,8 +418,11 @@ def find_waiver_mistake(waiver: Any, tables: Tables) -> str:
     """Return the error in a waiver, or nothing."""
     if _mapping(waiver).keys() != {"rule", "until", "why"}:
         return f"a waiver has rule, until and why, and {waiver!r} has not"
-    rule, until, reason = (str(waiver[key]) for key in ("rule", "until", "why"))
-    profiles = tables["rules"].get(rule, {}).get("profiles", ())
+    rule = str(waiver["rule"])
+    until = str(waiver["until"])
+    reason = str(waiver["why"])
+    row = tables["rules"].get(rule, {})
+    profiles = row.get("profiles", ())
     unwaivable = not {"proof", "suite"}.isdisjoint(profiles)
     if not profiles or unwaivable or rule == "waiver-valid":
         return f"{rule!r} is not a rule that can be waived"
@@ -436,16 +467,23 @@ def examine(
         for check in CHECKS:
             for name, message in check(counted_tool, tables):
                 rule = rules[name]
-                if profile in rule["profiles"]:
-                    findings.append(
-                        Finding(name, tool.name, message, rule["mend"], rule["source"])
-                    )
+                if profile not in rule["profiles"]:
+                    continue
+                mend, source = rule["mend"], rule["source"]
+                findings.append(Finding(name, tool.name, message, mend, source))
     return findings
 
 
 def only_warns(fails: str, today: str, release: str) -> bool:
     """Tell whether a rule with a first failing day or version still only warns; in doubt it does not."""
-    first, current = VERSION.match(fails), VERSION.match(release)
-    if first and current:
-        return [*map(int, current.groups())] < [*map(int, first.groups())]
-    return not first and today < fails
+    first_version = _parse_version(fails)
+    version = _parse_version(release)
+    if first_version and version:
+        return version < first_version
+    return not first_version and today < fails
+
+
+def _parse_version(text: str) -> list[int]:
+    """Return the numbers of a version; empty where a text is none."""
+    match = VERSION.match(text)
+    return list(map(int, match.groups())) if match else []
