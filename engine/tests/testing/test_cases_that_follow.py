@@ -240,6 +240,19 @@ async def test_a_read_that_marks_as_seen_is_not_said_to_change_nothing(
     assert "changed nothing" not in finding
 
 
+def grow(store: Store, note_id: int) -> None:
+    store.add(100 + len(store.notes))
+
+
+async def test_a_repeated_call_that_adds_names_the_place_first(tmp_path: Path) -> None:
+    (tmp_path / "test_ensure_note.py").touch()
+    suite = suite_of(tmp_path, "ensure", grow)
+    suite.truth["idempotent"] = True
+    finding = await find(suite)
+    assert "it says idempotent, but a second call changed note/10" in finding
+    assert "the behavior 'create' would be true; " in finding
+
+
 @pytest.mark.parametrize(
     "body", [read_with_timer, read_with_task, read_with_pool, read_with_worker]
 )

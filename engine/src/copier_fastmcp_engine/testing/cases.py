@@ -184,7 +184,7 @@ class Variants:
         self.required = tool.wire["inputSchema"].get("required", ())
         self.plain = Variant(
             case.arguments,
-            "a second record beside it",
+            "a second record",
             loses=case.loses,
             identities=names,
         )

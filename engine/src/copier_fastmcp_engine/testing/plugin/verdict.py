@@ -110,7 +110,7 @@ class Judge:
             and not _only_moments(repeat)
         ):
             places = format_changes(repeat.changes)
-            text = f"it says idempotent, but {story}, in {places}"
+            text = f"it says idempotent, but a second call changed {places}: {story}"
             return Problem("idempotent-proven", text)
         return self._find_other_behavior(variant, first, story)
 
