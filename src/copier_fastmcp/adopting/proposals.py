@@ -208,7 +208,7 @@ def _weigh_read_name(evidence: Evidence) -> Proposal:
         is_used = effect.sends and not effect.discards
         is_query = is_used and evidence.word in QUERIES
         is_near = effect.depth <= 1 and not is_query
-        if is_near or evidence.is_requested(effect):
+        if is_near or evidence.is_requested(effect, queries=is_query):
             doubted.append(effect)
     if not evidence.reads and evidence.by_words != "read":
         doubted = evidence.weak

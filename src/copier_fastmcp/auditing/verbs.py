@@ -167,6 +167,8 @@ def parse_name(
     parts = list(split_name(name))
     if len(parts) > 1 and parts[0] in prefixes:
         del parts[0]
+    if len(parts) > 1 and parts[-1] == "tool":
+        del parts[-1]
     parts = _join_particles(parts)
     verbs = [_find_name_verb(parts, position) for position in range(len(parts))]
     first = _find_first_verb(verbs, range(len(verbs)))
