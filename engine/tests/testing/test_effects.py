@@ -161,8 +161,15 @@ def test_a_probe_declares_effects_by_kind_or_by_name(
 
 
 SOURCE = """
-import functools, itertools
+import array, collections, functools, io, itertools, queue, random, types
 seen = []
+settings = types.SimpleNamespace(used=0)
+marks = bytearray()
+sizes = array.array("i")
+text = io.StringIO()
+jobs = queue.Queue()
+ids = iter(range(99))
+dice = random.Random(1)
 by_id = {}
 cache = {}
 client = None
@@ -172,6 +179,24 @@ class Client: ...
 
 class Kind:
     used = 0
+
+class Slotted:
+    __slots__ = ("used", "other")
+
+slotted = Slotted()
+slotted.used = 0
+
+def counting():
+    count = 0
+    memo = {}
+    def step():
+        nonlocal count
+        count += 1
+    def remember(value):
+        memo[value] = value
+    return step, remember
+
+step, remember = counting()
 
 def read(x, marks=[]): ...
 
@@ -204,11 +229,21 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         ("read.calls = 1", ["mine.read.calls"]),
         ("read.__defaults__[0].append(1)", ["mine.read()"]),
         ("client = 5", ["mine.client"]),
+        ("settings.used += 1", ["mine.settings"]),
+        ("marks.append(1)", ["mine.marks"]),
+        ("sizes.append(1)", ["mine.sizes"]),
+        ("text.write('a')", ["mine.text"]),
+        ("jobs.put(1)", ["mine.jobs"]),
+        ("next(ids)", ["mine.ids"]),
+        ("slotted.used += 1", ["mine.slotted"]),
+        ("step()", ["mine.step.count"]),
         ("cache[len(cache)] = 1", ["mine.cache"]),
         # memoization and what is made once
         ("cache[1] = 1", []),
         ("client = client or Client()", []),
         ("cached(1)", []),
+        ("remember(1)", []),
+        ("dice.random()", []),
     ],
 )
 def test_data_of_modules_is_compared(
@@ -220,6 +255,15 @@ def test_data_of_modules_is_compared(
         run(module, code)
         states.append(state.read())
     assert find_changed(*states) == changed
+
+
+def test_a_file_that_stays_open_is_compared(tmp_path: Path, module: Any) -> None:
+    state = ModuleState(tmp_path)
+    with (tmp_path / "log.txt").open("a") as module.log:
+        before = state.read()
+        assert state.read() == before
+        module.log.write("a")
+        assert find_changed(before, state.read(), state.read()) == ["mine.log"]
 
 
 def test_left_out_folders_are_not_read(tmp_path: Path, module: ModuleType) -> None:

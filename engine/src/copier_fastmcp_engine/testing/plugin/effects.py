@@ -220,6 +220,7 @@ _HANDLERS: dict[str, Handler] = {
     "os.chdir": _on_directory,
     "socket.connect": _on_connection,
     "socket.getaddrinfo": _on_connection,
+    "socket.bind": _on_connection,
     "socket.sendmsg": _on_connection,
     "socket.sendto": _on_connection,
     "sqlite3.connect": _on_database,
