@@ -1,6 +1,7 @@
 """Which correctly signed tokens are access tokens that hold now."""
 
 import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,9 +9,19 @@ import pytest
 from copier_fastmcp_engine.consent.settings import is_local, is_secure
 from copier_fastmcp_engine.consent.tokens import refused
 
-NOW = time.time()
-ENDS: dict[str, Any] = {"exp": NOW + 600}
+SOON = timedelta(seconds=30)  # within the leeway for clocks that differ
+LATER = timedelta(seconds=90)
 ACCESS, JWT = {"typ": "at+jwt"}, {"typ": "JWT"}
+
+
+def make_claims(changed: dict[str, Any]) -> dict[str, Any]:
+    """Return claims that hold for ten minutes, with some changed; a timedelta counts from now."""
+    now = time.time()
+    claims = {"exp": now + 600}
+    for name, value in changed.items():
+        is_moment = isinstance(value, timedelta)
+        claims[name] = now + value.total_seconds() if is_moment else value
+    return claims
 
 
 @pytest.mark.parametrize(
@@ -23,15 +34,15 @@ ACCESS, JWT = {"typ": "at+jwt"}, {"typ": "JWT"}
         ({"typ": None}, {}),
         (ACCESS, {"nonce": "-"}),
         (JWT, {"typ": "Bearer"}),
-        (JWT, {"exp": NOW + 0.5}),
-        (JWT, {"nbf": NOW + 30, "iat": NOW + 30}),
+        (JWT, {"exp": timedelta(seconds=0.5)}),
+        (JWT, {"nbf": SOON, "iat": SOON}),
     ],
     ids=str,
 )
 def test_an_access_token_is_accepted(
     header: dict[str, Any], claims: dict[str, Any]
 ) -> None:
-    assert refused(header, ENDS | claims) is None
+    assert refused(header, make_claims(claims)) is None
 
 
 @pytest.mark.parametrize(
@@ -45,8 +56,8 @@ def test_an_access_token_is_accepted(
         (JWT, {"token_use": "id"}, "an ID token"),
         (ACCESS, {"exp": None}, "exp is missing"),
         (ACCESS, {"exp": "later"}, "exp is missing"),
-        (ACCESS, {"nbf": NOW + 90}, "nbf is in the future"),
-        (ACCESS, {"iat": NOW + 90}, "iat is in the future"),
+        (ACCESS, {"nbf": LATER}, "nbf is in the future"),
+        (ACCESS, {"iat": LATER}, "iat is in the future"),
         (ACCESS, {"nbf": "soon"}, "nbf is in the future"),
         (ACCESS, {"iat": None}, "iat is in the future"),
     ],
@@ -55,7 +66,7 @@ def test_an_access_token_is_accepted(
 def test_another_token_is_refused(
     header: dict[str, Any], claims: dict[str, Any], reason: str
 ) -> None:
-    assert reason in str(refused(header, ENDS | claims))
+    assert reason in str(refused(header, make_claims(claims)))
 
 
 @pytest.mark.parametrize(
