@@ -14,6 +14,8 @@ from ..project.engine_requirement import append_requirement, parse_requirement
 
 FASTMCP = "fastmcp>=4.1,<5"
 SCRIPT = re.compile(r"(?m)^# /// script\s*$\n((?:^#(?: .*)?$\n?)*?)^# ///\s*$")
+# What may follow a requirement on its line: a comment, options of pip, a line break.
+OPTIONS = re.compile(r"\s#|\s--|\s*\\$")
 OLD_PYTHON = re.compile(r">=\s*3\.(?:[6-9]|10)(?:\.\d+)?(?![.\d])")
 OLDER = ("0.1", "1.0", "2.0", "2.14", "3.0", "3.9", "4.0", "4.0.99")
 RECENT = ("4.1.0", "4.1.2", "4.2.0", "4.9.0")
@@ -89,7 +91,7 @@ def _list_requirements(root: Path) -> Iterator[tuple[str, str]]:
     for line in (
         file.read_text("utf-8", "replace").splitlines() if file.is_file() else ()
     ):
-        yield file.name, line.partition(" #")[0].strip()
+        yield file.name, OPTIONS.split(line)[0].strip()
 
 
 def read_script_dependencies(path: Path) -> list[str]:
