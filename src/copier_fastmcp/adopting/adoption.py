@@ -17,6 +17,7 @@ from .edits import Edited
 from .proposals import Proposal
 from .server_factory import write_server_factory
 from .survey import Survey
+from .wheel_contents import find_added_packages, pack_packages
 
 
 @dataclass
@@ -87,6 +88,7 @@ def plan_adoption(
                 project_file.read_text("utf-8") if project_file.is_file() else ""
             )
             text = pin_engine(present, needed.decode())
+        text = _pack_packages(adoption, root, place, text)
         if text is not None:
             adoption.files["pyproject.toml"] = text.encode()
     _add_probes(adoption, chosen, root)
@@ -96,6 +98,22 @@ def plan_adoption(
         text = skeletons.BACKEND + write_server_factory(survey, servers)
         adoption.files["tests/tools/backend.py"] = text.encode()
     return adoption
+
+
+def _pack_packages(
+    adoption: Adoption, root: Path, place: str, text: str | None
+) -> str | None:
+    """The text of pyproject.toml with what a wheel has to contain; None where the file stays as it is."""
+    path = root / "pyproject.toml"
+    if text is None and not path.is_file():
+        return None
+    present = path.read_bytes().decode() if text is None else text
+    folders = (WORD, layout.choose_engine_name(root / place))
+    added = find_added_packages(adoption.files, place, folders)
+    packed, by_hand = pack_packages(present, added)
+    if by_hand:
+        adoption.by_hand["(the wheel)"] = by_hand
+    return packed if packed != present else text
 
 
 def _plan_edits(
