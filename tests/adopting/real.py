@@ -7,6 +7,7 @@ fetched where none is given. The labels are those of the audit (tests/audit/READ
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -56,6 +57,12 @@ UNSEEN = {
     "outline": "mcp-outline==1.10.1",
     "yt-dlp": "yt-dlp-mcp==0.2.0",
     "zotero": "zotero-mcp-server==0.15.1",
+}
+# Those that have tests of their own, which are run before and after an adoption.
+TESTED = {
+    "dispatcher": "agent-dispatcher-mcp==0.2.0",
+    "memos": "memos-fastmcp==0.2.5",
+    "plane": "plane-mcp-oss==0.1.1",
 }
 # Those that are written for FastMCP and run on 4.1: what starts each over stdio, and what it needs to start.
 NOWHERE = "http://127.0.0.1:9"
@@ -142,7 +149,7 @@ def fetch_source(server: str, folder: Path) -> Path:
 
     RuntimeError: the registry does not have it, or cannot be reached.
     """
-    requirement = UNSEEN.get(server) or SERVERS[server][1].split()[0]
+    requirement = (UNSEEN | TESTED).get(server) or SERVERS[server][1].split()[0]
     stem = requirement.replace("-", "_").replace("==", "-")
     archive = next(iter(folder.glob(f"{stem}.tar.gz")), None)
     if archive is None:
@@ -167,13 +174,21 @@ def fetch_source(server: str, folder: Path) -> Path:
             raise RuntimeError(
                 f"{requirement}: {done.stderr.strip().splitlines()[-1:]}"
             )
-    with tarfile.open(archive) as files:
-        files.extractall(folder / "unpacked", filter="data")
+    unpack(archive, folder / "unpacked")
     return folder / "unpacked" / archive.name.removesuffix(".tar.gz")
 
 
-def create_environment(project: Path, folder: Path) -> Path:
-    """The Python of an environment that has what an adopted server declares.
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack a source distribution; early releases of Python 3.11 have no filters."""
+    with tarfile.open(archive) as files:
+        if hasattr(tarfile, "data_filter"):
+            files.extractall(folder, filter="data")
+        else:
+            files.extractall(folder)
+
+
+def create_environment(project: Path, folder: Path, *packages: str) -> Path:
+    """The Python of an environment that has what an adopted server declares, and other packages.
 
     RuntimeError: the registry does not have it, or cannot be reached.
     """
@@ -188,6 +203,7 @@ def create_environment(project: Path, folder: Path) -> Path:
             str(interpreter),
             "-r",
             str(project / "pyproject.toml"),
+            *packages,
         ],
     ):
         done = subprocess.run(
@@ -196,6 +212,26 @@ def create_environment(project: Path, folder: Path) -> Path:
         if done.returncode:
             raise RuntimeError(done.stderr.strip()[-300:])
     return interpreter
+
+
+def run_tests(python: Path, project: Path) -> dict[str, str]:
+    """The outcome of each of a server's own tests."""
+    words = ["-m", "pytest", "tests", "-v", "-p", "no:cacheprovider"]
+    paths = os.pathsep.join(map(str, (project, project / "src")))
+    done = subprocess.run(
+        [str(python), *words],
+        cwd=project,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": paths, "HOME": str(project)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    outcomes = {}
+    for line in done.stdout.splitlines():
+        if found := re.match(r"(\S+::.+?) (PASSED|FAILED|ERROR|SKIPPED)\b", line):
+            outcomes[found[1]] = found[2]
+    return outcomes
 
 
 async def list_served_tools(

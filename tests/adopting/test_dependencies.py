@@ -20,6 +20,20 @@ OLD = {
         {"pyproject.toml": POETRY.format("3.1")},
         "asks for fastmcp==3.1",
     ),
+    "a requirement with a hash": (
+        {
+            "pyproject.toml": "",
+            "requirements.txt": "fastmcp[auth]==3.1 --hash=sha256:ab\n",
+        },
+        "requirements.txt asks for fastmcp[auth]==3.1",
+    ),
+    "a requirement on two lines": (
+        {
+            "pyproject.toml": "",
+            "requirements.txt": "fastmcp==3.1 \\\n    --hash=sha256:ab\n",
+        },
+        "requirements.txt asks for fastmcp==3.1",
+    ),
     "a script": ({"pyproject.toml": "", "run.py": SCRIPT}, "run.py asks for fastmcp<4"),
 }
 

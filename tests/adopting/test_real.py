@@ -11,12 +11,14 @@ from adopting.real import (
     FRESH,
     KNOWN,
     STARTED,
+    TESTED,
     UNSEEN,
     Figures,
     create_environment,
     fetch_source,
     list_served_tools,
     measure_server,
+    run_tests,
 )
 from lifecycle import commit, released, uncommitted, update
 from support import git
@@ -193,3 +195,27 @@ async def test_an_adopted_server_starts_and_lists_the_same(
         ".copier-answers.yml",
         "errors.py",
     ]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", TESTED)
+def test_the_authors_tests_end_as_before_and_a_removal_leaves_their_bytes(
+    name: str, sources: Path, template: Path, tmp_path: Path
+) -> None:
+    before, folder = source(name, sources), copy_source(name, sources, tmp_path / "it")
+    words = ["adopt", str(folder), "--unattended", "--raise"]
+    assert main([*words, "--template", str(template), "--ref", "v99.0.0"]) == 0
+    commit(folder)
+    packages = ("pytest", "pytest-asyncio", "pytest-mock", "respx")
+    try:
+        python = create_environment(folder, tmp_path / "environment", *packages)
+    except (RuntimeError, OSError) as error:
+        pytest.skip(f"NO REGISTRY, so these tests are not run: {error}")
+    original_outcomes = run_tests(python, before)
+    assert "PASSED" in original_outcomes.values()
+    adopted_outcomes = run_tests(python, folder)
+    assert original_outcomes.items() <= adopted_outcomes.items()
+    git(folder, "clean", "-fdqx")
+    assert main(["adopt", str(folder), "--remove"]) == 0
+    commit(folder)
+    assert git(folder, "diff", "--name-only", "HEAD~2") == ""

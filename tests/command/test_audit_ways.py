@@ -35,6 +35,7 @@ class Endless(BaseHTTPRequestHandler):
 
     heard: list[dict[str, str]]
     cursors: str
+    tools: list[dict[str, Any]] | None = None
 
     def do_POST(self) -> None:
         """Answer a request."""
@@ -57,6 +58,8 @@ class Endless(BaseHTTPRequestHandler):
                 "nextCursor": following,
             },
         }
+        if self.tools is not None:
+            answers["tools/list"] = {"tools": self.tools}
         is_known = message["method"] in answers
         error = {"error": {"code": -32601, "message": "unknown"}}
         result = {"result": answers[message["method"]]} if is_known else error
@@ -74,6 +77,21 @@ class Endless(BaseHTTPRequestHandler):
 
     def log_message(self, *args: object) -> None:
         """Say nothing."""
+
+
+def test_an_older_version_may_be_an_address(tmp_path: Path) -> None:
+    older = [tool("get_note", READ), tool("drop_note", WRITE)]
+    members = {"heard": [], "cursors": "same", "tools": older}
+    handler = type("Handler", (Endless,), members)
+    new = tmp_path / "new.json"
+    new.write_text(json.dumps([tool("get_note", READ)]), encoding="utf-8")
+    with HTTPServer(("127.0.0.1", 0), handler) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{running.server_port}/mcp"
+        done = call(tmp_path, "audit", "--file", new, "--against", address)
+        running.shutdown()
+    assert "drop_note: BREAKING: is gone" in done.stdout
+    assert done.returncode == 1
 
 
 @pytest.fixture(params=["same", "growing"])

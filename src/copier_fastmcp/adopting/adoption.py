@@ -17,6 +17,7 @@ from .edits import Edited
 from .proposals import Proposal
 from .server_factory import write_server_factory
 from .survey import Survey
+from .wheel_contents import find_added_packages, pack_packages
 
 BACKEND_FILE = "tests/tools/backend.py"
 LONGEST_DESCRIPTION = 300
@@ -87,7 +88,7 @@ def plan_adoption(
         )
     if not answers:
         adoption.files = _render_files(survey, servers, place, template, ref, engine)
-        _add_settings(adoption, root)
+        _add_settings(adoption, root, place)
     _add_probes(adoption, chosen, root)
     if not answers and not (root / todo.FILE).exists():
         adoption.files[todo.FILE] = todo.list_phases(survey, chosen).encode()
@@ -97,8 +98,8 @@ def plan_adoption(
     return adoption
 
 
-def _add_settings(adoption: Adoption, root: Path) -> None:
-    """Add pyproject.toml with the dependencies of the policy, if it changes."""
+def _add_settings(adoption: Adoption, root: Path, place: str) -> None:
+    """Add pyproject.toml with the dependencies of the policy and what a wheel has to contain, if it changes."""
     text, by_hand = dependencies.add_dependencies(root)
     if by_hand:
         adoption.by_hand["(dependencies)"] = by_hand
@@ -108,8 +109,25 @@ def _add_settings(adoption: Adoption, root: Path) -> None:
         if not text:
             text = path.read_text("utf-8") if path.is_file() else ""
         text = pin_engine(text, pin.decode())
+    text = _pack_packages(adoption, root, place, text)
     if text is not None:
         adoption.files["pyproject.toml"] = text.encode()
+
+
+def _pack_packages(
+    adoption: Adoption, root: Path, place: str, text: str | None
+) -> str | None:
+    """The text of pyproject.toml with what a wheel has to contain; None where the file stays as it is."""
+    path = root / "pyproject.toml"
+    if text is None and not path.is_file():
+        return None
+    present = path.read_bytes().decode() if text is None else text
+    folders = (WORD, layout.choose_engine_name(root / place))
+    added = find_added_packages(adoption.files, place, folders)
+    packed, by_hand = pack_packages(present, added)
+    if by_hand:
+        adoption.by_hand["(the wheel)"] = by_hand
+    return packed if packed != present else text
 
 
 def _plan_edits(

@@ -17,6 +17,8 @@ SCRIPT = re.compile(r"(?m)^# /// script\s*$\n((?:^#(?: .*)?$\n?)*?)^# ///\s*$")
 POETRY_CARET = re.compile(r"\^(\d+)((?:\.\d+)*)")
 POETRY_TILDE = re.compile(r"~\d+(?:\.\d+)*")
 POETRY_EXACT = re.compile(r"\d[\w.]*")
+# What may follow a requirement on its line: a comment, options of pip, a line break.
+OPTIONS = re.compile(r"\s#|\s--|\s*\\$")
 OLD_PYTHON = re.compile(r">=\s*3\.(?:[6-9]|10)(?:\.\d+)?(?![.\d])")
 OLDER = ("0.1", "1.0", "2.0", "2.14", "3.0", "3.9", "4.0", "4.0.99")
 RECENT = ("4.1.0", "4.1.2", "4.2.0", "4.9.0")
@@ -85,7 +87,7 @@ def _list_requirements(root: Path) -> Iterator[tuple[str, str]]:
     if not file.is_file():
         return
     for line in file.read_text("utf-8", "replace").splitlines():
-        requirement, _, _ = line.partition(" #")
+        requirement = OPTIONS.split(line)[0]
         yield file.name, requirement.strip()
 
 

@@ -87,7 +87,10 @@ def fetch(server: str, folder: Path) -> Path:
     if not archive.is_file():
         raise RuntimeError(f"{server} cannot be fetched")
     with tarfile.open(archive) as held:
-        held.extractall(folder / "sources", filter="data")
+        if hasattr(tarfile, "data_filter"):
+            held.extractall(folder / "sources", filter="data")
+        else:  # an early release of Python 3.11
+            held.extractall(folder / "sources")
     return folder / "sources" / stem
 
 
