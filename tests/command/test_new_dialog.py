@@ -13,6 +13,7 @@ from calling import call, environment, interruptible
 from support import ROOT, nightly_but
 
 from copier_fastmcp.scaffolding.tool_preview import find_created_record, strip_record
+from copier_fastmcp.terminal.prompts import choose_help
 
 TERMINAL = pytest.mark.skipif(
     sys.platform == "win32", reason="needs a terminal of POSIX"
@@ -167,6 +168,13 @@ def test_the_fields_of_a_record_are_asked_and_shown(
     assert answers["fields"] == {"article": "title, tags, read"}
     tool = (tmp_path / "mine/src/reading_mcp/tools/add_article.py").read_text()
     assert "tags: Annotated[list[str]" in tool
+
+
+def test_the_keys_of_a_question_fit_into_its_line() -> None:
+    question = "Is this right? Nothing is written yet."
+    assert choose_help(question, 80) == "(Esc: back, Ctrl-C: leave)"
+    assert choose_help(question, 60) == "(Esc: back)"
+    assert choose_help(question, 40) == ""
 
 
 def test_fields_may_name_their_record() -> None:
