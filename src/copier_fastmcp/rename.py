@@ -3,7 +3,9 @@
 import ast
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +30,9 @@ DECLARATIONS = ("src/*/engine/declarations.py", "src/*/policy/declarations.py")
 # ... or in a dependency, which the facade names
 FACADE = "src/*/policy/__init__.py"
 PACKAGE = "copier_fastmcp_engine"
+Located = ast.expr | ast.keyword | ast.alias | ast.stmt  # nodes with a place
+POLICY = re.compile("src/[^/]+/(engine|policy)/|tests/policy/")  # not the author's
+ORIGIN = re.compile(rb"from\s+\.*\s*([\w.]+)")  # what an import names
 WIDTH = 100  # of generated code
 
 
@@ -103,10 +108,10 @@ class _Source:
         for line in self.raw.splitlines(keepends=True):
             self._line_starts.append(self._line_starts[-1] + len(line))
 
-    def start(self, node: ast.expr | ast.keyword) -> int:
+    def start(self, node: Located) -> int:
         return self._line_starts[node.lineno - 1] + node.col_offset
 
-    def end(self, node: ast.expr | ast.keyword) -> int:
+    def end(self, node: Located) -> int:
         line = (node.end_lineno or 1) - 1
         return self._line_starts[line] + (node.end_col_offset or 0)
 
@@ -169,6 +174,97 @@ def add_alias(text: str, new: str, old: str) -> str:
     if value is not None:
         return source.replace(source.start(value), source.end(value), literal)
     return source.insert_keyword(call, b"formerly=" + literal)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A tool that gets another name.
+
+    Attributes:
+        package: The package of its module.
+        old: Its name.
+        new: Its new name.
+        is_file: Whether its file gets the new name too.
+    """
+
+    package: str
+    old: str
+    new: str
+    is_file: bool
+
+    def find_member(self, name: str) -> str:
+        """Return the new name of a function or class of its module; empty where it has none."""
+        new_name = rename_identifier(name, self.old, self.new)
+        return new_name if new_name != name else ""
+
+
+def rename_imports(text: str, module: str, moved: Moved) -> str:
+    """Let the imports of a file name a renamed tool; the rest of the file uses what it used.
+
+    Args:
+        text: The file.
+        module: The name of its module.
+        moved: The tool.
+    """
+    source = _Source(text)
+    package = module.rpartition(".")[0]
+    edits: list[tuple[int, int, str]] = []
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        try:
+            origin = resolve_name("." * node.level + (node.module or ""), package)
+        except ImportError:
+            continue
+        origin = origin.rstrip(".")
+        members = {}
+        if origin == f"{moved.package}.{moved.old}":
+            members = {
+                alias.name: moved.find_member(alias.name) for alias in node.names
+            }
+            if moved.is_file:
+                edits.append(_rename_origin(source, node, moved))
+        elif origin == moved.package and moved.is_file:
+            members = {moved.old: moved.new}
+        for alias in node.names:
+            if new_name := members.get(alias.name):
+                replacement = f"{new_name} as {alias.asname or alias.name}"
+                edits.append((source.start(alias), source.end(alias), replacement))
+    raw = source.raw
+    for start, end, replacement in sorted(edits, reverse=True):
+        raw = raw[:start] + replacement.encode() + raw[end:]
+    return raw.decode()
+
+
+def _rename_origin(
+    source: "_Source", node: ast.ImportFrom, moved: Moved
+) -> tuple[int, int, str]:
+    """Return the edit of the module that an import names."""
+    start = source.start(node)
+    match = ORIGIN.match(source.raw, start)
+    assert match is not None
+    parent, dot, _ = match[1].decode().rpartition(".")
+    return match.start(1), match.end(1), f"{parent}{dot}{moved.new}"
+
+
+def _rename_imports_in_project(path: Path, old: str, new: str) -> dict[Path, str]:
+    """Return the author's files that import a tool's module, with their new text."""
+    package = ".".join(path.with_suffix("").parts[1:-1])
+    moved = Moved(package, old, new, is_file=path.stem == old)
+    texts = {}
+    for name in git(Path(), "ls-files", "-z", "--", "*.py").split("\0"):
+        file = Path(name)
+        if not name or file == path or POLICY.match(name):
+            continue
+        text = file.read_text("utf-8")
+        if old not in text:
+            continue
+        parts = file.with_suffix("").parts
+        module = ".".join(parts[1:] if parts[0] == "src" else parts)
+        new_text = rename_imports(text, module, moved)
+        if new_text != text:
+            texts[file] = new_text
+    return texts
 
 
 def _rename_entry(entry: Any, new: str, behavior: str, old: str) -> Any:
@@ -274,8 +370,11 @@ def rename(
         before = list_tools(answers.get("tools"))
         after = _rename_entries(before, old, new, behavior, alias)
         moved = _moved_files(path, old, new)
+        importing = _rename_imports_in_project(path, old, new)
 
         def move() -> None:
+            for file, edited in importing.items():
+                file.write_text(edited, encoding="utf-8", newline="\n")
             _move_files(moved, path, final_text, old, new)
 
         tools = after if after != before else None
@@ -297,17 +396,24 @@ def rename(
         result["branch"] = None if here else branch
         print(json.dumps(result, indent=2))
         return 1 if mentioned else 0
-    for source, target in moved.items():
-        if source == target:
-            print(f"{source.as_posix()}: edited")
-        else:
-            print(f"{source.as_posix()} -> {target.as_posix()}")
+    _print_files(moved, importing)
     print(f"{old} still answers" if alias else f"{old} no longer answers")
     for mention in mentioned:
         print(f"{mention}: names {old}")
     print(stat, end="")
     print(place)
     return 1 if mentioned else 0
+
+
+def _print_files(moved: Mapping[Path, Path], edited: Iterable[Path]) -> None:
+    for source, target in moved.items():
+        if source == target:
+            print(f"{source.as_posix()}: edited")
+        else:
+            print(f"{source.as_posix()} -> {target.as_posix()}")
+    for path in edited:
+        if path not in moved:
+            print(f"{path.as_posix()}: edited")
 
 
 def _format_paths(moved: Mapping[Path, Path]) -> dict[str, str]:

@@ -12,7 +12,14 @@ import yaml
 from calling import call, environment, interruptible
 from support import ROOT, nightly_but
 
-from copier_fastmcp.scaffolding.tool_preview import find_created_record, strip_record
+from copier_fastmcp.scaffolding.installation import format_steps
+from copier_fastmcp.scaffolding.tool_preview import (
+    NARROW,
+    find_created_record,
+    strip_record,
+)
+from copier_fastmcp.terminal.prompts import choose_help
+from copier_fastmcp.terminal.text_tables import print_table
 
 TERMINAL = pytest.mark.skipif(
     sys.platform == "win32", reason="needs a terminal of POSIX"
@@ -167,6 +174,34 @@ def test_the_fields_of_a_record_are_asked_and_shown(
     assert answers["fields"] == {"article": "title, tags, read"}
     tool = (tmp_path / "mine/src/reading_mcp/tools/add_article.py").read_text()
     assert "tags: Annotated[list[str]" in tool
+
+
+def test_the_keys_of_a_question_fit_into_its_line() -> None:
+    question = "Is this right? Nothing is written yet."
+    assert choose_help(question, 80) == "(Esc: back, Ctrl-C: leave)"
+    assert choose_help(question, 60) == "(Esc: back)"
+    assert choose_help(question, 40) == ""
+
+
+def test_the_next_steps_fit_into_a_narrow_terminal() -> None:
+    steps = [("uv run notes-mcp run", "serve over stdio"), ("uv run pytest", "test")]
+    wide = ["uv run notes-mcp run  # serve over stdio", "uv run pytest         # test"]
+    assert format_steps(steps, None) == format_steps(steps, 42) == wide
+    assert format_steps(steps, 41)[:2] == ["# serve over stdio", "uv run notes-mcp run"]
+
+
+def test_the_heads_of_a_narrow_table_are_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    row = [["get_note", "read", "yes", "no", "yes", "no", "its name"]]
+    monkeypatch.setenv("COLUMNS", "40")
+    print_table(NARROW, row)
+    narrow = capsys.readouterr().out
+    assert "read-only: yes, destructive: no" in narrow.replace("\n  ", " ")
+    monkeypatch.setenv("COLUMNS", "100")
+    print_table(NARROW, row)
+    assert "destruc-" in capsys.readouterr().out
 
 
 def test_fields_may_name_their_record() -> None:

@@ -9,7 +9,7 @@ from calling import call, uv_settings
 from lifecycle import SRC, bytes_of, commit, list_own_changes, load_answers
 from support import git, server
 
-from copier_fastmcp.rename import add_alias, rename_title
+from copier_fastmcp.rename import Moved, add_alias, rename_imports, rename_title
 
 GONE = {
     ".copier-answers.yml",
@@ -118,6 +118,47 @@ def test_another_name_everywhere(mine: Path) -> None:
     assert (second.returncode, second.stdout) == (1, "")
     assert "'get_note' is taken" in second.stderr
     assert call(mine, "drift").returncode == 0
+
+
+IMPORTS = {
+    "from .get_note import count": "from .read_note import count",
+    "from .get_note import (\n    count,\n    get_note,\n)": "from .read_note import (\n    count,\n    read_note as get_note,\n)",
+    "from .get_note import get_note as get": "from .read_note import read_note as get",
+    "from . import get_note, tag": "from . import read_note as get_note, tag",
+    "from notes_mcp.tools.get_note import GetNoteResult": "from notes_mcp.tools.read_note import ReadNoteResult as GetNoteResult",
+    "from ..tools.get_note import *": "from ..tools.read_note import *",
+    "from ..other.get_note import get_note": None,
+    "from .get_notes import get_note": None,
+    "get_note = 1  # ä": None,
+}
+
+
+@pytest.mark.parametrize("line", IMPORTS)
+def test_an_import_follows_a_renamed_tool(line: str) -> None:
+    """Under the name that the rest of the file uses."""
+    moved = Moved("notes_mcp.tools", "get_note", "read_note", is_file=True)
+    text = f'"""Ä."""\n\n{line}\nx = get_note  # stays\n'
+    renamed = rename_imports(text, "notes_mcp.tools.count_note", moved)
+    assert renamed == text.replace(line, IMPORTS[line] or line)
+    ast.parse(renamed)
+
+
+def test_a_tool_that_another_file_imports(mine: Path) -> None:
+    path = mine / SRC / "tools/delete_note.py"
+    path.write_text(path.read_text() + "\n\nSHARED = 1\n")
+    other = mine / SRC / "tools/get_note.py"
+    text = other.read_text()
+    line = "from ..policy import read\n"
+    assert line in text
+    other.write_text(
+        text.replace(line, f"{line}from .delete_note import SHARED as SHARED\n")
+    )
+    commit(mine)
+    words = ("rename", "--here", "--trust", "delete_note", "scrap_note")
+    done = call(mine, *words, **uv_settings(mine))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "from .scrap_note import SHARED as SHARED\n" in other.read_text()
+    assert f"{SRC}tools/get_note.py: edited\n" in done.stdout
 
 
 LAYOUTS = {

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 from ..errors import (
@@ -260,11 +261,28 @@ def _print_next_steps(
         steps.append((f"export {setting}=...", "the secret of the API, if any"))
         steps.append(("copier-fastmcp try", "compare it with the API; asks first"))
     steps.append((f"uv run {server} run", "serve over stdio; --http: over HTTP"))
-    width = max(len(command) for command, _ in steps)
     print(f"\nNow, in {destination}:\n")
-    for command, purpose in steps:
-        print(f"  {command:{width}}  # {purpose}")
+    columns = get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in format_steps(steps, columns):
+        print(f"  {line}")
     print(f'  {add} && git commit -m "Start"')
+
+
+def format_steps(steps: list[tuple[str, str]], columns: int | None) -> list[str]:
+    """Return commands with their purposes: behind them, or before them in a narrow terminal.
+
+    Args:
+        steps: The commands and purposes.
+        columns: The width of the terminal; None if there is none.
+    """
+    width = max(len(command) for command, _ in steps)
+    lines = [f"{command:{width}}  # {purpose}" for command, purpose in steps]
+    if columns is None or max(map(len, lines)) + 2 <= columns:
+        return lines
+    stacked = []
+    for command, purpose in steps:
+        stacked += [f"# {purpose}", command]
+    return stacked
 
 
 def _install(destination: Path, *, verbose: bool) -> None:

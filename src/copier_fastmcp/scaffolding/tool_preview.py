@@ -24,8 +24,8 @@ NARROW = (
     "Tool",
     "Behavior",
     "read-\nonly",
-    "destruc-\ntive",
-    "idem-\npotent",
+    "destruc\u00ad\ntive",
+    "idem\u00ad\npotent",
     "Asks a\nperson",
     "From",
 )

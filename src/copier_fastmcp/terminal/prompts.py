@@ -35,6 +35,7 @@ STYLE = Style(
 )
 GRAY = "fg:ansibrightblack"
 HELP = "(Esc: back, Ctrl-C: leave)"
+SHORT_HELP = "(Esc: back)"
 MANY = "(space selects, letters filter, Enter continues)"
 NARROWEST = 20
 Option = tuple[str, str, Any]  # its name, its description, its value
@@ -150,6 +151,14 @@ def build_choices(options: Sequence[Option]) -> list[q.Choice]:
     return choices
 
 
+def choose_help(question: str, width: int) -> str:
+    """Return the keys of a question that fit behind it on its line."""
+    for text in (HELP, SHORT_HELP):
+        if len(f"? {question} {text}") < width:
+            return text
+    return ""
+
+
 def ask_choice(question: str, options: Sequence[Option], default: Any = None) -> Any:
     """Ask for one of several options and return its value."""
     names = {id(value): name for name, _, value in options}
@@ -158,7 +167,7 @@ def ask_choice(question: str, options: Sequence[Option], default: Any = None) ->
         question,
         build_choices(options),
         default=default if default in values else None,
-        instruction=HELP,
+        instruction=choose_help(question, get_terminal_size().columns),
         style=STYLE,
     )
     return _ask(prompt, question, lambda value: names.get(id(value), str(value)))

@@ -9,6 +9,7 @@ from textwrap import wrap
 from ..errors import one_line
 
 NARROWEST_NAME = 18
+SOFT_HYPHEN = "\u00ad"  # in a head, where its word breaks in columns only
 SEPARATOR = 3  # columns between two cells
 MARGINS = 2
 
@@ -46,7 +47,9 @@ def print_table(
     for column, head in enumerate(heads):
         width = _longest_word([head, *_column_cells(cells, column)])
         width = min(width, name_width) if column == 0 else width
-        table.add_column(head, min_width=width, no_wrap=column == 0)
+        table.add_column(
+            head.replace(SOFT_HYPHEN, "-"), min_width=width, no_wrap=column == 0
+        )
     for row in cells:
         name = "\n".join(_fold_name(row[0], name_width))
         table.add_row(Text(name), *map(Text, row[1:]))
@@ -94,7 +97,8 @@ def _print_stacked(
     """Print each row as a paragraph, for a terminal too narrow for columns."""
     names = []
     for head in heads:
-        names.append(head.replace("-\n", "").replace("\n", " "))
+        name = head.replace(f"{SOFT_HYPHEN}\n", "").replace("-\n", "-")
+        names.append(name.replace("\n", " "))
     for row in rows:
         # A name stays whole, so that it can be copied.
         title = wrap(row[0], width, break_long_words=False, break_on_hyphens=False)
