@@ -60,7 +60,8 @@ class Identities:
             return self.values[name]
         if above in self.bodies:
             value = _find_value(self.bodies[above], name)
-            if value is not None:
+            # The `id` of a record of another kind is no value here.
+            if value is not None or name in IDENTITIES:
                 return value
         for record in self.records:
             value = record.get(name)
