@@ -299,6 +299,22 @@ def test_an_id_comes_from_the_list_in_front_of_it() -> None:
     assert identities.fill("/notes/{note_id}") == ("/notes/7", {"note_id": 7})
 
 
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("note_id", "/books/1/notes"),
+        ("note_identifier", "/books/1/notes/"),
+        ("category_uuid", "/books/1/categories"),
+        ("box_id", "/v1/boxes"),
+    ],
+)
+def test_an_id_comes_from_a_list_of_its_noun(name: str, path: str) -> None:
+    identities = Identities({})
+    identities.learn("/tags", [{"id": 3}])
+    identities.learn(path, {"data": [{"id": 7}]})
+    assert identities.fill(f"/all/{{{name}}}") == ("/all/7", {name: 7})
+
+
 def test_a_table_by_identity_documents_no_fields() -> None:
     table = {"u1": {"id": "u1"}, "u2": {"id": "u2"}}
     compared = compare([{"id": "str"}], [table, table])
