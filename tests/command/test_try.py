@@ -14,6 +14,7 @@ import yaml
 
 from copier_fastmcp.cli import main
 from copier_fastmcp.trial.effects import find_changes
+from copier_fastmcp.trial.identities import Identities
 from copier_fastmcp.trial.shapes import compare
 
 LIST = {
@@ -285,6 +286,33 @@ def test_what_changes_by_itself_is_no_change(
     before: Any, after: Any, changes: list[str]
 ) -> None:
     assert find_changes(before, after) == changes
+
+
+def test_an_id_comes_from_the_list_in_front_of_it() -> None:
+    """An empty list of notes is no reason to ask for a note by the ID of a tag."""
+    identities = Identities({})
+    identities.learn("/tags", [{"id": 3, "note_id": 7}])
+    assert identities.fill("/tags/{id}") == ("/tags/3", {"id": 3})
+    assert identities.fill("/found/{id}") == ("/found/3", {"id": 3}), "no list is known"
+    identities.learn("/notes", {"data": [], "next": None})
+    assert identities.fill("/notes/{id}") == "id"
+    assert identities.fill("/notes/{note_id}") == ("/notes/7", {"note_id": 7})
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("note_id", "/books/1/notes"),
+        ("note_identifier", "/books/1/notes/"),
+        ("category_uuid", "/books/1/categories"),
+        ("box_id", "/v1/boxes"),
+    ],
+)
+def test_an_id_comes_from_a_list_of_its_noun(name: str, path: str) -> None:
+    identities = Identities({})
+    identities.learn("/tags", [{"id": 3}])
+    identities.learn(path, {"data": [{"id": 7}]})
+    assert identities.fill(f"/all/{{{name}}}") == ("/all/7", {name: 7})
 
 
 def test_a_table_by_identity_documents_no_fields() -> None:

@@ -429,6 +429,29 @@ PHOENIX = [
     step(f"GET {NAMED}", "live", status=404),
 ]  # fmt: skip
 
+SNAPSHOTS |= {
+    "label-studio": [
+        ("GET /api/projects/", None),
+        ("GET /api/projects/$project/tasks/", None),
+        ("GET /api/dm/views/?project=$project", None),
+        ("GET /api/users/", None),
+    ],
+    "phoenix": [
+        ("GET /v1/projects", None),
+        ("GET /v1/datasets", None),
+        ("GET /v1/datasets/$dataset/examples", None),
+        ("GET /v1/dataset_labels", None),
+    ],
+}
+SEEDS |= {
+    "label-studio": [
+        row for row in LABEL_STUDIO if row.keep.keys() & {"project", "task", "view"}
+    ],
+    "phoenix": [
+        row for row in PHOENIX if row.keep.keys() & {"project", "dataset", "label"}
+    ],
+}
+
 FRESH_SCENARIOS: dict[str, list[Step]] = {
     "jupyter-server": JUPYTER_SERVER,
     "kinto": KINTO,

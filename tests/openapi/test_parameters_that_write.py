@@ -27,6 +27,8 @@ WRITES: list[tuple[str, str, dict[str, Any]]] = [
     ("seen", "If true, mark the messages as read.", FLAG),
     ("seen", "Whether to mark the returned messages as read", FLAG),
     ("seen", "When set, returned messages are marked as read.", FLAG),
+    ("missing", "If set, a user is created where there is none.", FLAG),
+    ("missing", "A user is created when true.", FLAG),
     ("ack", "", FLAG),
     ("auto_ack", "Acknowledge a message once it is returned", FLAG),
     ("refresh", "Refresh the cached copy first", FLAG),
@@ -39,6 +41,8 @@ WRITES: list[tuple[str, str, dict[str, Any]]] = [
 ]
 READS: list[tuple[str, str, dict[str, Any]]] = [
     ("paused", "Filter by pause state", FLAG),
+    ("runs", "Include runs. Runs are created from running experiments.", FLAG),
+    ("runs", "Include runs. Runs are created when experiments run.", FLAG),
     ("html", "Set to 1 to return the last HTML", TEXT),
     ("limit", "Set the number of results per page", {"type": "integer"}),
     ("limit", "Set a limit on the results", {"type": "integer"}),

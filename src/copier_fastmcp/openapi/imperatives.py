@@ -224,6 +224,9 @@ FILLERS = frozenset(
         "0",
     ]
 )
+# "Runs are created from experiments" says where they come from, and orders nothing.
+ORIGINS = frozenset(["at", "by", "during", "from", "in", "using", "via", "with"])
+SWITCHED = frozenset(["enabled", "it", "set", "the", "this", "true"])
 PASSIVES = frozenset({"is", "are", "be", "get", "gets"})
 LONGEST = 600
 
@@ -305,8 +308,17 @@ def _passive_of(phrase: list[str]) -> str:
         if word in ("that", "which", "who", "what"):
             return ""
         done = phrase[at + 1]
+        if done == "created" and _is_origin(phrase[at + 2 :]):
+            continue
         if word in PASSIVES and done.endswith("ed"):
             for verb in (done[:-1], done[:-2]):
                 if verb in CHANGES | OFTEN_NOUNS - {"set"}:
                     return verb
     return ""
+
+
+def _is_origin(words_after: list[str]) -> bool:
+    """Tell whether the words behind "created" say where something comes from, not what the input does."""
+    if words_after[:1] == ["when"]:
+        return words_after[1:2] != [] and words_after[1] not in SWITCHED
+    return bool({*words_after[:1]} & ORIGINS)

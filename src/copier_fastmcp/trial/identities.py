@@ -9,6 +9,7 @@ from .reads import PLACEHOLDER
 
 # How APIs call the identity of a record, the most usual first.
 IDENTITIES = ("id", "uuid", "key", "name", "slug", "number", "login")
+ID_SUFFIX = re.compile("_(id|uuid|identifier|key|name|slug)$")
 # The last part of the path of a list that is sent with POST.
 LIST_WORDS = re.compile(r"/(filter|search|query|list|find|lookup|paginate)$")
 
@@ -64,12 +65,26 @@ class Identities:
             return self.values[name]
         if above in self.bodies:
             value = _find_value(self.bodies[above], name)
-            if value is not None:
+            # The `id` of a record of another kind is no value here.
+            if value is not None or name in IDENTITIES:
                 return value
         for record in self.records:
             value = record.get(name)
             if _is_identity(value):
                 return value
+        return self._value_of_noun(name)
+
+    def _value_of_noun(self, name: str) -> Any:
+        """Return the identity of the first record in a list that the name of a parameter is about."""
+        noun = ID_SUFFIX.sub("", name)
+        if noun == name:
+            return None
+        plurals = {f"{noun}s", f"{noun}es", f"{noun.removesuffix('y')}ies"}
+        for path, body in self.bodies.items():
+            if path.rpartition("/")[2] in plurals:
+                value = _find_value(body, name)
+                if value is not None:
+                    return value
         return None
 
 
