@@ -5,10 +5,11 @@ import copy
 import inspect
 import json
 import socket
+import sys
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -329,6 +330,39 @@ async def test_an_exception_missing_in_the_lock_is_found(tmp_path: Path) -> None
     await suite.prove()
     suite.module.outside = {"usage": "why"}
     with pytest.raises(pytest.fail.Exception, match="outside names usage unseen"):
+        await suite.prove()
+
+
+@pytest.mark.parametrize("name", ["outside", "effects"])
+@pytest.mark.parametrize("kind", [list, set, tuple])
+async def test_names_that_the_lock_does_not_show_are_found_in_any_collection(
+    tmp_path: Path, name: str, kind: Callable[[list[str]], Any]
+) -> None:
+    """As where a probe imports them from another module."""
+    suite = StubSuite(tmp_path, arrange_by_parameter, delete)
+    setattr(suite.module, name, kind(["note"]))
+    with pytest.raises(pytest.fail.Exception, match=f"{name} names note unseen"):
+        await suite.prove()
+
+
+async def test_a_replaced_function_is_found_where_the_lock_does_not_show_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool that gets another backend changes nothing that snapshot() shows."""
+    module = ModuleType("tool_of_notes")
+    module.__file__ = str(tmp_path / "src/tool.py")
+    exec("def backend(): ...", vars(module))
+    vars(module)["backend"].__module__ = Store.__module__
+    monkeypatch.setitem(sys.modules, "tool_of_notes", module)
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        vars(module)["backend"] = Store
+        return await arrange_by_parameter(store, note_id)
+
+    suite = StubSuite(tmp_path, arrange, delete)
+    suite.module_state = ModuleState(tmp_path / "src")
+    words = r"replaced backend\(\) of the backend unseen"
+    with pytest.raises(pytest.fail.Exception, match=words):
         await suite.prove()
 
 

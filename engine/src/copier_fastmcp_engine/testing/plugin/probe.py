@@ -27,7 +27,12 @@ from ..changes import (
 )
 from ..proofs import DECLARED, is_recorded
 from ..rules import Tool
-from .backend_methods import find_replaced, remember_methods
+from .backend_methods import (
+    find_replaced,
+    find_replaced_functions,
+    remember_functions,
+    remember_methods,
+)
 from .leftovers import Leftovers
 from .observation import Observation
 from .populations import (
@@ -141,7 +146,7 @@ class Probe:
         recorded = self.tool.proof or {}
         for name in DECLARED:
             keys = getattr(self.module, name, {})
-            for key in keys if isinstance(keys, dict) else ():
+            for key in () if callable(keys) else keys:
                 remedy = f"write it out as a key of {name} in its probe, so that {lock.FILE} shows it"
                 is_shown = is_recorded(key, recorded.get(name, ()))
                 text = f"{name} names {key} unseen"
@@ -235,7 +240,10 @@ class Probe:
     def _check_replaced(self, backend: Backend) -> None:
         """Fail where arrange() replaced a method of the backend, and the lock does not show it."""
         recorded = (self.tool.proof or {}).get("replaces", ())
-        for method in find_replaced(backend.client):
+        modules = self.suite.module_state.list_modules()
+        replaced = find_replaced(backend.client)
+        replaced += find_replaced_functions(modules)
+        for method in replaced:
             remedy = f"assign it in the probe itself, so that {lock.FILE} shows it"
             text = f"arrange() replaced {method}() of the backend unseen"
             self._fail_unless(
@@ -267,6 +275,7 @@ class Probe:
         """Return a fresh backend with what the author arranges, between other records where they are given."""
         backend = self.suite.project.connect()
         remember_methods(backend.client)
+        remember_functions(backend.client, self.suite.module_state.list_modules())
         population = population or Population()
         if population.before:
             await population.before(backend.client)
