@@ -7,7 +7,6 @@ from typing import Any
 import httpx2
 import pytest
 from fastmcp import Client, FastMCP
-from listening import PATIENCE
 
 from copier_fastmcp_engine.pages import pages
 from engine.tests.engine_support.http_serving import serve_http
