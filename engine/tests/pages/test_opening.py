@@ -61,6 +61,17 @@ async def test_a_browser_of_this_machine_is_opened_and_no_process_shows_the_link
         assert (applied["outcome"], applied["approved_by"]) == ("applied", "person")
 
 
+async def test_the_file_that_opened_a_page_is_gone_when_the_page_is_over(
+    opened: list[str], era: str
+) -> None:
+    async with connect(make_page_server(0.3), era, can={}) as raw:
+        await call_wipe(raw)
+    (address,) = opened
+    with anyio.fail_after(PATIENCE):
+        while Path(unquote(urlsplit(address).path)).exists():
+            await anyio.sleep(0.01)
+
+
 async def test_three_pages_a_minute_open_by_themselves(
     opened: list[str], era: str
 ) -> None:
