@@ -1,12 +1,14 @@
-"""A pytest plugin for `scripts/mutate`: on a mutant, run two rows of each slow test, the quick tests first.
+"""A pytest plugin for `scripts/mutate`: on a mutant, run some rows of each slow test, the quick tests first.
 
-A test with thirty rows runs the same code thirty times; a mutant that no row notices would wait for all of them. The
-rows of a quick test all run: they call one function with different arguments.
+A test of thirty values in two eras, under two policies, runs the same code a hundred times; a mutant that no row notices
+would wait for all of them. Each value of each parameter is in one row that runs. The rows of a quick test all run: they call
+one function with different arguments.
 """
 
 import gc
 import json
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -29,10 +31,32 @@ def load_durations() -> dict[str, float]:
     return dict(statistics["duration_by_test"])
 
 
+def cover_values(rows: list[pytest.Item]) -> list[pytest.Item]:
+    """Return rows with each value of each parameter, which combine the values as evenly as they can."""
+    values: dict[pytest.Item, set[tuple[str, str]]] = {}
+    for row in rows:
+        parameters = row.callspec.params  # type: ignore[attr-defined]
+        values[row] = {(name, repr(value)) for name, value in parameters.items()}
+    uses: Counter[tuple[str, str]] = Counter()
+    selected = []
+    while True:
+        candidates = []
+        for row in rows:
+            if any(uses[value] == 0 for value in values[row]):
+                candidates.append(row)
+        if not candidates:
+            return selected
+        best = min(
+            candidates, key=lambda row: sum(uses[value] for value in values[row])
+        )
+        selected.append(best)
+        uses.update(values[best])
+
+
 def select_rows(
     items: list[pytest.Item], durations: dict[str, float]
 ) -> list[pytest.Item]:
-    """Return each row of a quick test, and the first and the last of a slow one: with two eras, one of each."""
+    """Return each row of a quick test, and as many of a slow one as it has values."""
     rows: dict[str, list[pytest.Item]] = {}
     for item in items:
         rows.setdefault(item.nodeid.partition("[")[0], []).append(item)
@@ -42,7 +66,7 @@ def select_rows(
         if len(row) < 3 or slowest < QUICK_SECONDS:
             selected += row
         else:
-            selected += [row[0], row[-1]]
+            selected += cover_values(row)
     return sorted(selected, key=lambda item: durations.get(item.nodeid, 1))
 
 

@@ -115,4 +115,4 @@ async def test_a_resource_is_not_read_where_nobody_can_be_asked(
             await raw.send("resources/read", uri="shelf://secret")
         )
     assert "it was" not in str(message)
-    assert message["error"]
+    assert "this tool needs a person" in message["error"]["message"]

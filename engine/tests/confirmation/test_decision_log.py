@@ -159,7 +159,7 @@ def parse_lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
             assert record.levelname == "INFO"
         text = record.getMessage()
         if '"event": "confirmation"' in text:
-            assert record.name.startswith(PACKAGE)
+            assert record.name == f"{PACKAGE}.confirmation"
             lines.append(json.loads(text))
     return lines
 

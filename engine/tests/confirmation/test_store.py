@@ -3,6 +3,7 @@
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -123,7 +124,7 @@ async def test_an_entry_that_is_written_anew_takes_its_space_once(
 
 @pytest.mark.anyio
 async def test_an_entry_that_cannot_be_removed_is_not_taken(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail(*_: object, **options: object) -> bool:
         raise OSError("redis://user:secret@example.com is away")
@@ -134,3 +135,27 @@ async def test_an_entry_that_cannot_be_removed_is_not_taken(
     with pytest.raises(ToolError, match="cannot be kept at the moment") as refused:
         await store.take("asked")
     assert "secret" not in str(refused.value)
+    (record,) = caplog.records
+    assert record.name.endswith(".confirmation")
+    assert "is away" in record.getMessage()
+
+
+def test_an_address_of_no_store_stops_the_start(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match=r"'http://.*: name memory, a folder, or a "):
+        make_store("http://127.0.0.1/0")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_redis_is_reached_over_tls_where_the_address_says_so() -> None:
+    store: Any = make_store("rediss://127.0.0.1:1/0").store
+    assert type(store).__name__ == "RedisStore"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs modes")
+def test_a_folder_that_only_its_owner_writes_holds_confirmations(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "deep" / "state"
+    make_store(str(folder))
+    folder.chmod(0o755)
+    make_store(str(folder))

@@ -147,7 +147,8 @@ async def test_a_preview_expires(policy: Policy, era: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "minutes"), [(600, "10 minutes"), (90, "2 minutes"), (1, "1 minutes")]
+    ("seconds", "minutes"),
+    [(86_400, "1440 minutes"), (90, "2 minutes"), (1, "1 minutes")],
 )
 async def test_a_preview_names_the_time_for_the_decision(
     seconds: float, minutes: str, era: str
@@ -156,6 +157,7 @@ async def test_a_preview_names_the_time_for_the_decision(
         message = await message_of(raw, "wipe", name="a")
     result = message["result"]
     assert f" {minutes} " in result["structuredContent"]["preview"]["next"]
+    assert result["content"][0]["text"].startswith("notes-mcp asks: Wipe a of us?\n")
     assert f" {minutes} " in result["content"][0]["text"]
 
 

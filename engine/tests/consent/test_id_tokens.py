@@ -23,10 +23,9 @@ from engine.tests.engine_support.raw import LEGACY, MODERN
 pytestmark = pytest.mark.anyio
 CLIENT = "this-server"
 BOTH = [CLIENT, "another-client"]
-NOW = int(time.time())
 HELD: dict[str, dict[str, Any]] = {
     "as asked for": {},
-    "over within the leeway": {"exp": NOW - 30},
+    "over within the leeway": {"exp": -30},
     "for several clients, issued to this one": {"aud": BOTH, "azp": CLIENT},
     "for this client alone, in a list": {"aud": [CLIENT]},
 }
@@ -36,7 +35,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "for another client": {"aud": "another-client"},
     "for several clients, issued to none": {"aud": BOTH},
     "for several clients, issued to another": {"aud": BOTH, "azp": BOTH[1]},
-    "over": {"exp": NOW - 3600},
+    "over": {"exp": -3600},
     "never over": {"exp": None},
     "of another login": {"nonce": "another"},
     "of no login": {"nonce": None},
@@ -47,10 +46,12 @@ REFUSED: dict[str, dict[str, Any]] = {
 async def log_in(
     provider: Provider, browser: Browser, link: str, **claims: Any
 ) -> httpx2.Response:
-    """Log in at a provider whose ID token has these claims; return the last page."""
+    """Log in at a provider whose ID token has these claims, `exp` in seconds from now; return the last page."""
     back = await browser.log_in(link, "ann")
     nonce = httpx2.URL(str(browser.seen[-1].url)).params["nonce"]
     asked = {"audience": CLIENT, "nonce": nonce}
+    if claims.get("exp") is not None:
+        claims["exp"] += int(time.time())
     if "aud" in claims:
         asked["audience"] = claims.pop("aud")
     token = provider.token_of("ann", typ="JWT", **(asked | claims))

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from copier_fastmcp_engine.confirmation.questions import ask
 from copier_fastmcp_engine.declarations import action
+from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.pages.routes import read_values
 from engine.tests.engine_support.paging import (
     PAGE_SETTINGS,
@@ -58,11 +59,8 @@ def server() -> Any:
 
 def find_inputs(page: str) -> dict[str, str]:
     """Return the element of each field by its name."""
-    elements = re.findall(r'<(?:input|select)[^>]* name="field-(\w+)"[^>]*>', page)
-    return {
-        name: re.search(rf'<[^>]* name="field-{name}"[^>]*>', page)[0]  # type: ignore[index]
-        for name in elements
-    }
+    elements = re.findall(r'(<(?:input|select)[^>]* name="field-(\w+)"[^>]*>)', page)
+    return {name: element for element, name in elements}
 
 
 async def test_a_page_shows_each_field_as_its_type(
@@ -122,17 +120,29 @@ async def test_fields_are_read_in_their_types() -> None:
 
 
 @pytest.mark.parametrize(
-    "sent",
+    ("sent", "line"),
     [
-        {"field-street": ""},
-        {"field-weight": ""},
-        {"field-weight": "heavy"},
-        {"field-floors": "1.5"},
-        {"field-country": "US"},
+        ({"field-street": ""}, "^Street <1> is empty$"),
+        ({"field-weight": ""}, "^Weight is empty$"),
+        ({"field-weight": "heavy"}, "^heavy is not a number$"),
+        ({"field-floors": "1.5"}, "^1.5 is not a number$"),
+        ({"field-country": "US"}, "^US is not one of DE, FR$"),
     ],
-    ids=str,
 )
-async def test_a_field_that_does_not_fit_is_refused(sent: dict[str, str]) -> None:
+async def test_a_field_that_does_not_fit_is_refused(
+    sent: dict[str, str], line: str
+) -> None:
     fields = {"field-street": "a", "field-floors": "4", "field-weight": "1.5"}
-    with pytest.raises(ValueError, match=" is "):
+    with pytest.raises(ValueError, match=line):
         read_values(Parcel.model_json_schema(), fields | sent)
+
+
+async def test_a_form_is_not_answered_without_its_values(
+    server: Any, browser: httpx2.AsyncClient, era: str
+) -> None:
+    pages = guard_of(server).gate.pages
+    async with connect(server, era, can={}) as raw:
+        link = find_link(await send(raw)).partition("link=")[2]
+        assert not await pages.decide(link, approved=True)
+        assert "Open http" in text_of(await send(raw))
+    assert DONE == []

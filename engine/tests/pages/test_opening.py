@@ -10,6 +10,7 @@ import httpx2
 import pytest
 from listening import PATIENCE
 
+from copier_fastmcp_engine.pages import pages
 from engine.tests.engine_support.paging import (
     CALL,
     PAGE_SETTINGS,
@@ -59,6 +60,17 @@ async def test_a_browser_of_this_machine_is_opened_and_no_process_shows_the_link
         assert await answer_page(browser, find_link(file.read_text())) == 200
         applied = (await call_wipe(raw))["result"]["structuredContent"]
         assert (applied["outcome"], applied["approved_by"]) == ("applied", "person")
+
+
+async def test_the_file_that_opened_a_page_is_gone_when_the_page_is_over(
+    opened: list[str], era: str
+) -> None:
+    async with connect(make_page_server(0.3), era, can={}) as raw:
+        await call_wipe(raw)
+    (address,) = opened
+    with anyio.fail_after(PATIENCE):
+        while Path(unquote(urlsplit(address).path)).exists():
+            await anyio.sleep(0.01)
 
 
 async def test_three_pages_a_minute_open_by_themselves(
@@ -125,11 +137,13 @@ async def test_a_client_that_supports_links_shows_the_page(
         if era == LEGACY:
             await raw.next()
             link = raw.asked[0]["params"]["url"]
+            assert raw.asked[0]["params"]["elicitationId"]
         else:
             while number not in raw.came:
                 await raw.next()
             (question,) = raw.came[number]["result"]["inputRequests"].values()
             link = question["params"]["url"]
+            assert "elicitationId" not in question["params"]
         assert DONE == []
         if word != "nothing":
             assert await answer_page(browser, link, word) == 200
@@ -140,6 +154,21 @@ async def test_a_client_that_supports_links_shows_the_page(
     if word == "approve":
         assert message["result"]["structuredContent"]["approved_by"] == "person"
     assert (["a"] if word == "approve" else []) == DONE
+
+
+@pytest.mark.parametrize(
+    ("seconds", "minutes"),
+    [(86_400, "1440 minutes"), (20, "1 minutes")],
+)
+async def test_an_answer_with_the_link_comes_at_once_and_names_the_time(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, minutes: str, era: str
+) -> None:
+    monkeypatch.setattr(pages, "WAIT", 10 * PATIENCE)
+    async with connect(make_page_server(seconds), era, can={}) as raw:
+        with anyio.fail_after(PATIENCE):
+            waiting = await call_wipe(raw)
+    following = waiting["result"]["structuredContent"]["preview"]["next"]
+    assert f" within {minutes}." in following
 
 
 async def test_a_person_who_does_not_open_the_link_declines(

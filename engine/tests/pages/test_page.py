@@ -174,6 +174,45 @@ async def test_a_link_is_answered_once(browser: httpx2.AsyncClient, era: str) ->
     assert DONE == ["a"]
 
 
+async def test_one_of_several_simultaneous_decisions_counts(
+    era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = make_page_server()
+    gate = guard_of(server).gate
+    get = gate.store.get
+
+    async def get_slowly(*arguments: Any, **options: Any) -> Any:
+        entry = await get(*arguments, **options)
+        await anyio.sleep(0.02)
+        return entry
+
+    results: list[bool] = []
+
+    async def decide() -> None:
+        results.append(await gate.pages.decide(link, approved=True))
+
+    async with connect(server, era, can={}) as raw:
+        link = find_link(await call_wipe(raw)).partition("link=")[2]
+        monkeypatch.setattr(gate.store, "get", get_slowly)
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(decide)
+    assert sorted(results) == [False, False, True]
+
+
+async def test_a_page_without_arguments_shows_no_heading_for_them(
+    browser: httpx2.AsyncClient, era: str
+) -> None:
+    body: Message = {"name": "wipe_each", "arguments": {"names": []}}
+    async with connect(make_page_server(), era, can={}) as raw:
+        with_both = (await browser.get(find_link(await call_wipe(raw)))).text
+        asked_inside = (await browser.get(find_link(await call_wipe(raw, **body)))).text
+    assert with_both.count("<h2>") == 2
+    assert asked_inside.count("<h2>") == 1
+    assert ">Approve</button>" in with_both
+    assert ">Decline</button>" in with_both
+
+
 async def test_an_approval_holds_for_one_caller_and_one_call(
     browser: httpx2.AsyncClient, era: str
 ) -> None:
