@@ -283,9 +283,9 @@ def _print_patch(audited: Sequence[Server]) -> int:
     annotations = annotate_survey(source, proposals)
     for edited in annotations.files:
         path = edited.module.path.relative_to(source.project.root)
-        print(edited.diff(path.as_posix()), end="")
+        print(edited.format_diff(path.as_posix()), end="")
     print_remaining_work(source, proposals, annotations.by_hand)
-    source_names = {row["tool"] for row in source.rows()}
+    source_names = {row["tool"] for row in source.build_rows()}
     for server in audited:
         for tool in server.tools:
             if tool.get("name") not in source_names:

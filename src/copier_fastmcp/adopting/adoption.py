@@ -78,7 +78,7 @@ def plan_adoption(
         place = answers["adopted"]["place"]
     else:
         place = layout.choose_place(survey, servers)
-    adoption.edited = _plan_edits(chosen, servers, layout.policy_package(place))
+    adoption.edited = _plan_edits(chosen, servers, layout.get_policy_package(place))
     held_names = {(server.module.name, server.held) for server in servers}
     if len(held_names) > 1:
         proved = layout.find_entry_point(servers) or "one of them"

@@ -50,7 +50,7 @@ class Survey:
         """The proposals that the user has to decide."""
         return [proposal for proposal in self.proposals if proposal.asked]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def build_rows(self) -> list[dict[str, Any]]:
         """A row for each tool, in the order of the files."""
         rows: list[dict[str, Any]] = []
         for proposal in self.proposals:
