@@ -113,7 +113,12 @@ def call(verb: str, words: Sequence[str]) -> int:
 
 def _dispatch(words: Sequence[str]) -> int:
     if not words or words[0] in ("--help", "-h", "help"):
-        print(format_overview())
+        if not sys.stdout.isatty():
+            print(format_overview())
+            return 0
+        from .wrapping import print_text
+
+        print_text(format_overview(), max(map(len, VERBS)) + 4)
         return 0
     if words[0] == "--version":
         print(format_version())

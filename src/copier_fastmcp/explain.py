@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from .auditing.vocabulary import load_rules
 from .errors import RefusedError
+from .wrapping import print_text
 
 WAIVER = 'waivers = [{"rule": "RULE", "until": "2027-01-31", "why": "The reason."}]'
 
@@ -31,11 +32,11 @@ def explain(
     if json_output:
         print(json.dumps({"id": rule, **entry}, indent=2, ensure_ascii=False))
         return
-    print(f"{rule}: {entry['text']}\nFix: {entry['mend']}")
-    print(f"Source: {entry['source']}\nApplies to: {', '.join(entry['profiles'])}")
+    print_text(f"{rule}: {entry['text']}\nFix: {entry['mend']}")
+    print_text(f"Source: {entry['source']}\nApplies to: {', '.join(entry['profiles'])}")
     if "fails" in entry:
-        print(f"When: warns since {entry['warns']}, fails from {entry['fails']}")
+        print_text(f"When: warns since {entry['warns']}, fails from {entry['fails']}")
     if "policy" in entry["profiles"] and rule != "waiver-valid":
-        print(
+        print_text(
             f"Waive: in tests/tools/test_NAME.py write {WAIVER.replace('RULE', rule)}"
         )

@@ -43,6 +43,29 @@ def rename_identifier(text: str, old: str, new: str) -> str:
     return re.sub(classes, _class_prefix(new), text)
 
 
+def rename_title(text: str, old: str, new: str) -> str:
+    """Replace the title of a tool and its file where the title is the old name."""
+    words = old.split("_")
+    pattern = " ".join(re.escape(word) for word in words)
+
+    def replace(match: re.Match[str]) -> str:
+        title = match[2].split(" ")
+        has_capitals = any(word[:1].isupper() for word in title[1:])
+        parts = []
+        for number, word in enumerate(new.split("_")):
+            if word in words:
+                parts.append(title[words.index(word)])
+            else:
+                is_upper = number == 0 or has_capitals
+                parts.append(word[:1].upper() + word[1:] if is_upper else word)
+        return f"{match[1]}{' '.join(parts)}{match[3]}"
+
+    title = rf'(\btitle=")({pattern})(")'
+    text = re.sub(title, replace, text, flags=re.IGNORECASE)
+    docstring = rf'\A(""")({pattern})(\.""")'
+    return re.sub(docstring, replace, text, flags=re.IGNORECASE)
+
+
 def _find_declaration(source: bytes, name: str) -> tuple[str, ast.Call | None]:
     """Return the behavior that a tool's file declares, and the decorator; empty if there is none."""
     for node in ast.walk(ast.parse(source)):
@@ -243,7 +266,7 @@ def rename(
             )
         text = path.read_text("utf-8")
         behavior = _find_declaration(text.encode(), old)[0]
-        new_text = rename_identifier(text, old, new)
+        new_text = rename_identifier(rename_title(text, old, new), old, new)
         final_text = new_text
         if not forget and _supports_aliases():
             final_text = add_alias(new_text, new, old)

@@ -1,7 +1,7 @@
 """How often the audit is right, on recorded lists whose tools were labelled by reading.
 
 python tests/audit/figures.py [seen|blind]: the figures of the lists that rules were made on, or of
-those recorded afterwards. `fresh FOLDER`, `fresh_second FOLDER`: the figures of servers whose lists are not kept
+those recorded afterwards. `fresh FOLDER`, `fresh_second FOLDER`, `fresh_third FOLDER`: the figures of servers whose lists are not kept
 here; record.py writes them to a folder. `--write` writes report.md, `--cpu` measures 1,000 tools.
 """
 
@@ -224,7 +224,7 @@ if __name__ == "__main__":
         print(f"1,000 tools: {measure_cpu():.2f} s of CPU")
     elif "--write" in sys.argv:
         (HERE / "report.md").write_text(format_report(), encoding="utf-8")
-    elif sys.argv[1:2] in (["fresh"], ["fresh_second"]):
+    elif sys.argv[1:2] and sys.argv[1].startswith("fresh"):
         fresh = measure_fresh(Path(sys.argv[2]), sys.argv[1])
         print(
             format_figures(

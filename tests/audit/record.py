@@ -24,7 +24,11 @@ SERVERS = json.loads(
     (Path(__file__).parent / "servers.json").read_text(encoding="utf-8")
 )
 FRESH: dict[str, Any] = {}
-for file in ("fresh_servers.json", "fresh_second_servers.json"):
+for file in (
+    "fresh_servers.json",
+    "fresh_second_servers.json",
+    "fresh_third_servers.json",
+):
     FRESH |= json.loads((Path(__file__).parent / file).read_text(encoding="utf-8"))
 # Stands for the path of a client's registration, which some servers read when they start.
 OAUTH = "{oauth}"

@@ -129,19 +129,39 @@ ROWS: list[tuple[str, str, str, str]] = [
     ("notes-tool", "A tool that allows you to search for notes.", "query", "T..."),
     ("summary", "Returns a summary of the account.", "", "T..."),
     ("lookup", "Safely look up a user. Never modifies anything.", "id", "T..."),
+    ("search_issues", "Full-text search across the issues of a workspace.", "query", "T..."),
+    ("search_notes", "Semantic search within a notebook.", "query", "T..."),
+    ("take_screenshot", "Frobnicate a screenshot of a website.", "url", "?..."),
+    ("commit_get", "Get the details of a commit.", "commit_id", "T..."),
+    ("commit_diff", "Get the diff for a commit.", "commit_id", "T..."),
+    ("refund_get", "Get a refund.", "refund_id", "T..."),
+    ("trade_history", "List the trades of an account.", "account", "T..."),
+    ("commit_changes", "Commit the staged changes.", "message", "F?.."),
+    ("get_console", "Get the output of a build, starting from an offset.", "start", "T..."),
+    ("aged_receivables", "Aged receivables (read-only snapshot).", "from_date", "T..."),
+    ("pr_decline", "Decline a pull request.", "pr_id", "F.T."),
+    ("dismiss_alert", "Dismiss an alert.", "alert_id", "F.T."),
+    ("save_issue", "Create or update an issue.", "id? title?", "FTF."),
+    ("save_page", "Create or update a page.", "page_id? title", "FTF."),
+    ("upsert_label", "Create or update a label.", "label_id color", "FTT."),
+    ("save_task", "Create or update a task.", "id parent_id?", "FTT."),
     ("wipe_disk", "Returns the disk to its factory state, permanently.", "disk", "!..."),
 ]  # fmt: skip
 
 
 def make_tool(name: str, description: str, params: str) -> Tool:
-    """Make a tool with parameters: `flag:b` is a boolean, `action:a,b` a choice."""
+    """Make a tool with parameters: `flag:b` is a boolean, `action:a,b` a choice, `id?` optional."""
     properties: dict[str, Any] = {}
+    required: list[str] = []
     for item in params.split():
         parameter, _, kind = item.partition(":")
+        if not parameter.endswith("?"):
+            required.append(parameter)
+        parameter = parameter.removesuffix("?")
         properties[parameter] = {"type": "boolean" if kind == "b" else "string"}
         if "," in kind:
             properties[parameter]["enum"] = kind.split(",")
-    schema = {"type": "object", "properties": properties}
+    schema = {"type": "object", "properties": properties, "required": required}
     return Tool({"name": name, "description": description, "inputSchema": schema})
 
 

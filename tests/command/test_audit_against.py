@@ -34,7 +34,7 @@ NEW = [
 LABELED = [
     ("add_tag", "BREAKING", "is gone"),
     ("delete_note", "RELAXED", "destructiveHint true -> false"),
-    ("find_note", "BREAKING", "input.required is new"),
+    ("find_note", "BREAKING", 'input.required [] -> ["query"]'),
     ("list_tags", "RENAMED", "is list_labels now"),
 ]
 

@@ -9,6 +9,7 @@ from calling import call, environment
 from copier.errors import UserMessageError
 
 from copier_fastmcp import cli
+from copier_fastmcp.wrapping import wrap_lines
 
 
 def test_help_names_every_verb_and_every_verb_helps(tmp_path: Path) -> None:
@@ -71,6 +72,19 @@ def test_help_is_there_at_once() -> None:
     modules, lines = map(int, done.stderr.split())
     assert modules < 60, done.stderr
     assert lines < 5_000, done.stderr
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_the_overview_wraps_between_words(width: int) -> None:
+    indent = 12
+    overview = cli.format_overview()
+    lines = wrap_lines(overview, width, indent).splitlines()
+    assert max(map(len, lines)) <= width
+    assert " ".join(lines).split() == overview.split()
+    assert any(line.startswith("  new       Create a server") for line in lines)
+    for line in lines:
+        if line.startswith("  "):
+            assert line[: indent - 1].strip() in {*cli.VERBS, ""}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import yaml
 from calling import call, environment, interruptible
 from support import ROOT, nightly_but
 
-from copier_fastmcp.scaffolding.tool_preview import find_created_record
+from copier_fastmcp.scaffolding.tool_preview import find_created_record, strip_record
 
 TERMINAL = pytest.mark.skipif(
     sys.platform == "win32", reason="needs a terminal of POSIX"
@@ -167,6 +167,12 @@ def test_the_fields_of_a_record_are_asked_and_shown(
     assert answers["fields"] == {"article": "title, tags, read"}
     tool = (tmp_path / "mine/src/reading_mcp/tools/add_article.py").read_text()
     assert "tags: Annotated[list[str]" in tool
+
+
+def test_fields_may_name_their_record() -> None:
+    assert strip_record("article: title, url", "article") == "title, url"
+    assert strip_record("title, url", "article") == "title, url"
+    assert strip_record("tag: name", "article") == "tag: name"
 
 
 def test_the_record_is_that_of_the_first_creating_tool() -> None:

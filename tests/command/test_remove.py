@@ -9,7 +9,7 @@ from calling import call, uv_settings
 from lifecycle import SRC, bytes_of, commit, list_own_changes, load_answers
 from support import git, server
 
-from copier_fastmcp.rename import add_alias
+from copier_fastmcp.rename import add_alias, rename_title
 
 GONE = {
     ".copier-answers.yml",
@@ -69,6 +69,22 @@ def test_what_is_refused_changes_nothing(mine: Path) -> None:
     assert bytes_of(mine) == before
 
 
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Get Note", "Read Note"),
+        ("Get note", "Read note"),
+        ("Get a Note", "Get a Note"),
+        ("Note", "Note"),
+    ],
+)
+def test_a_title_that_is_the_old_name_follows(title: str, expected: str) -> None:
+    text = f'"""{title}."""\n\n\n@read(title="{title}")\nasync def get_note(): ...\n'
+    renamed = rename_title(text, "get_note", "read_note")
+    assert f'title="{expected}"' in renamed
+    assert renamed.startswith(f'"""{expected}."""')
+
+
 def test_another_name_everywhere(mine: Path) -> None:
     """The body that its owner wrote and the behavior stay, though the new verb is unknown."""
     path = mine / SRC / "tools/delete_note.py"
@@ -87,6 +103,10 @@ def test_another_name_everywhere(mine: Path) -> None:
     text = (mine / SRC / "tools/scrap_note.py").read_text()
     assert "async def scrap_note(" in text
     assert "-> ScrapNoteResult:" in text
+    assert text.startswith('"""Scrap Note."""')
+    assert '@delete(title="Scrap Note", ' in text.replace("(\n    ", "(").replace(
+        ",\n    ", ", "
+    )
     assert text.endswith("# mine, of scrap_note\n")
     commit(mine)
     assert text.count('formerly=["delete_note"]') == 1

@@ -14,7 +14,7 @@ import yaml
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport
-from live.judging import Judgement, judge, parse
+from live.judging import Judgement, judge, parse, value_at
 from live.recording import Exchange, Recorder
 from live.scenarios import Step
 from live.services import Service
@@ -192,10 +192,10 @@ async def play(
 def _keep(step: Step, exchange: Exchange, values_kept: dict[str, Any]) -> None:
     """Keep what later steps name."""
     body = parse(exchange) if exchange.status < 400 else None
-    if isinstance(body, dict):
-        values_kept.update(
-            {name: body[place] for name, place in step.keep.items() if place in body}
-        )
+    for name, place in step.keep.items():
+        value = value_at(body, place)
+        if value is not None:
+            values_kept[name] = value
 
 
 def send_raw(

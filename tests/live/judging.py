@@ -35,6 +35,19 @@ def parse(exchange: Exchange) -> Any:
         return exchange.response
 
 
+def value_at(body: Any, place: str) -> Any:
+    """Return a value of a body by its place, as `a.0.b`; with a `#` at the end its length; None where there is none."""
+    value = body
+    for key in filter(None, place.rstrip("#").split(".")):
+        if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        elif isinstance(value, Mapping):
+            value = value.get(key)
+        else:
+            return None
+    return len(value) if place.endswith("#") and value is not None else value
+
+
 def message_of(body: Any) -> str:
     """Return the service's own words in an error; empty where they are not plain."""
     if isinstance(body, Mapping):
@@ -82,6 +95,11 @@ def judge(
         return Judgement(
             step.operation, "sent wrongly", f"{sent}: {status}, not {step.status}"
         )
+    for place, value in step.values.items():
+        actual = value_at(body, place)
+        if actual != value:
+            why = f"{sent}: {place} is {actual!r}, not {value!r}"
+            return Judgement(step.operation, "sent wrongly", why[:300])
     if is_error:
         return Judgement(step.operation, "refused", text[:300])
     if isinstance(body, bytes):

@@ -16,6 +16,8 @@ class Step:
         body: The body; None for none.
         keep: Names for values of the response, as in {"uuid": "uuid"}, or {"id": "0.id"} within a list.
         status: The status of a failure that is expected; 0 for success.
+        values: Values of the response by their places, known before any server was run; a place that ends in `#`
+            is a length. A response without them shows that the request was sent wrongly, as without a filter.
     """
 
     operation: str
@@ -24,6 +26,7 @@ class Step:
     body: Any = None
     keep: Mapping[str, str] = field(default_factory=dict)
     status: int = 0
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def step(operation: str, *path: str, **extra: Any) -> Step:
@@ -267,7 +270,168 @@ KINTO = [
     step(f"DELETE {BUCKET}", "live"),
 ]  # fmt: skip
 
+PROJECT, TASK = "/api/projects/{id}/", "/api/tasks/{id}/"
+CHOICES = (
+    '<View><Text name="text" value="$text"/><Choices name="mood" toName="text">'
+    '<Choice value="good"/><Choice value="bad"/></Choices></View>'
+)
+GOOD = [
+    {
+        "from_name": "mood",
+        "to_name": "text",
+        "type": "choices",
+        "value": {"choices": ["good"]},
+    }
+]
+# The first run, which docs/api.md reports, had a title that its document calls too short, refused before it was sent, and
+# four exports that the document calls deprecated, which are no tools.
+LABEL_STUDIO = [
+    step("GET /api/current-user/whoami", values={"email": "ann@example.com"}),
+    step("GET /api/projects/", values={"count": 0, "results#": 0}),
+    step("POST /api/projects/", body={"title": "Live", "label_config": CHOICES}, keep={"project": "id"},
+         values={"title": "Live"}),
+    step("POST /api/projects/", body={"title": "Other", "description": "ä \"q\""}, keep={"other": "id"}),
+    step("POST /api/projects/", body={"title": "Broken", "label_config": "<View>"}, status=400),
+    step("GET /api/projects/", query={"page_size": 1}, values={"count": 2, "results#": 1}),
+    step("GET /api/projects/", query={"title": "Live"}, values={"count": 1, "results.0.title": "Live"}),
+    step(f"GET {PROJECT}", "$project", values={"title": "Live", "label_config": CHOICES}),
+    step(f"PATCH {PROJECT}", "$project", body={"show_instruction": True}, values={"show_instruction": True}),
+    step(f"POST {PROJECT}validate/", "$project", body={"label_config": CHOICES}),
+    step(f"POST {PROJECT}validate/", "$project", body={"label_config": "<View>"}, status=400),
+    step(f"POST {PROJECT}import", "$project", query={"return_task_ids": True},
+         body=[{"data": {"text": "one"}}, {"data": {"text": "two"}}], keep={"first": "task_ids.0"},
+         values={"task_count": 2, "task_ids#": 2}),
+    step(f"GET {PROJECT}tasks/", "$project", query={"page_size": 1}, values={"#": 1}),
+    step("POST /api/tasks/", body={"data": {"text": "three"}, "project": "$project"}, keep={"task": "id"},
+         values={"data.text": "three"}),
+    step("GET /api/tasks/", query={"project": "$project", "page_size": 2}, values={"total": 3, "tasks#": 2}),
+    step("GET /api/tasks/", query={"project": "$project", "fields": "all", "query": '{"ordering": ["-tasks:id"]}'},
+         values={"tasks#": 3, "tasks.0.data.text": "three"}),
+    step(f"GET {TASK}", "$task", values={"data.text": "three"}),
+    step(f"PATCH {TASK}", "$task", body={"data": {"text": "3"}}, values={"data.text": "3"}),
+    step(f"POST {TASK}annotations/", "$task", body={"result": GOOD, "lead_time": 2.0}, keep={"annotation": "id"},
+         values={"result.0.value.choices": ["good"], "lead_time": 2.0}),
+    step(f"GET {TASK}annotations/", "$task", values={"#": 1}),
+    step("GET /api/annotations/{id}/", "$annotation", values={"lead_time": 2.0}),
+    step("PATCH /api/annotations/{id}/", "$annotation", body={"ground_truth": True}, values={"ground_truth": True}),
+    step("POST /api/predictions/", body={"task": "$task", "result": GOOD, "score": 0.5, "model_version": "m"},
+         keep={"prediction": "id"}, values={"score": 0.5}),
+    step("GET /api/predictions/", query={"task": "$task"}, values={"#": 1}),
+    step("GET /api/predictions/", query={"task": "$first"}, values={"#": 0}),
+    step("DELETE /api/predictions/{id}/", "$prediction"),
+    step("POST /api/projects/{id}/exports/", "$project", body={"title": "All"}, keep={"export": "id"}),
+    step("GET /api/projects/{id}/exports/", "$project", values={"#": 1}),
+    step("GET /api/projects/{id}/exports/{export_pk}/download", "$project", "$export", query={"exportType": "JSON"}),
+    step("POST /api/webhooks/", body={"url": "http://127.0.0.1:9/hook", "project": "$project", "actions": ["TASKS_CREATED"]},
+         status=403),
+    step("GET /api/webhooks/", query={"project": "$project"}, values={"#": 0}),
+    step("POST /api/dm/views/", body={"project": "$project", "data": {"title": "A view", "ordering": ["tasks:id"]}},
+         keep={"view": "id"}, values={"data.title": "A view"}),
+    step("GET /api/dm/views/", query={"project": "$project"}),
+    step("GET /api/users/", values={"#": 1}),
+    step(f"GET {TASK}", "999999", status=404),
+    step("DELETE /api/annotations/{id}/", "$annotation"),
+    step(f"DELETE {TASK}", "$task"),
+    step(f"DELETE {PROJECT}tasks/", "$project"),
+    step(f"DELETE {PROJECT}", "$other"),
+    step(f"GET {PROJECT}", "$other", status=404),
+]  # fmt: skip
+
+DATASET, EXPERIMENT = "/v1/datasets/{id}", "/v1/experiments/{experiment_id}"
+NAMED = "/v1/projects/{project_identifier}"
+FROM, TO = "2026-11-01T00:00:00Z", "2026-11-01T00:00:01Z"
+SPANS = [
+    {
+        "name": name,
+        "context": {"trace_id": "0" * 31 + "1", "span_id": "0" * 15 + number},
+        "span_kind": "LLM",
+        "start_time": FROM,
+        "end_time": TO,
+        "status_code": "OK",
+        "attributes": {"llm.model_name": "m", "deep": {"a": [1, None]}},
+    }
+    for name, number in (("first", "1"), ("second", "2"))
+]
+PROMPT_VERSION = {
+    "model_provider": "OPENAI",
+    "model_name": "m",
+    "template": {
+        "type": "chat",
+        "messages": [{"role": "user", "content": "Hello {{name}}"}],
+    },
+    "template_type": "CHAT",
+    "template_format": "MUSTACHE",
+    "invocation_parameters": {"type": "openai", "openai": {"temperature": 0.5}},
+}
+PHOENIX = [
+    step("GET /v1/projects", values={"data#": 1}),
+    step("POST /v1/projects", body={"name": "live", "description": "Ä"}, keep={"project": "data.id"},
+         values={"data.name": "live", "data.description": "Ä"}),
+    step("GET /v1/projects", query={"name_contains": "liv"}, values={"data#": 1, "data.0.name": "live"}),
+    step(f"GET {NAMED}", "live", values={"data.name": "live"}),
+    step(f"PUT {NAMED}", "live", body={"description": "Changed"}, values={"data.description": "Changed"}),
+    step(f"GET {NAMED}", "nothing", status=404),
+    step("POST /v1/datasets/upload", query={"sync": True}, body={
+        "action": "create", "name": "data", "inputs": [{"q": "1"}, {"q": "2"}], "outputs": [{"a": "x"}, {"a": "y"}]},
+        keep={"dataset": "data.dataset_id"}),
+    step("POST /v1/datasets/upload", query={"sync": True}, body={"action": "create", "name": "data", "inputs": [{"q": "1"}]},
+         status=409),
+    step("GET /v1/datasets", query={"name": "data"}, values={"data#": 1, "data.0.name": "data"}),
+    step(f"GET {DATASET}", "$dataset", values={"data.example_count": 2}),
+    step(f"GET {DATASET}/versions", "$dataset", values={"data#": 1}),
+    step(f"GET {DATASET}/examples", "$dataset", keep={"example": "data.examples.0.id"}, values={"data.examples#": 2}),
+    step(f"GET {DATASET}/csv", "$dataset"),
+    step(f"GET {DATASET}/jsonl", "$dataset"),
+    step("POST /v1/dataset_labels", body={"name": "good", "color": "#00ff00"}, keep={"label": "data.id"}),
+    step("POST /v1/dataset_labels", body={"name": "good", "color": "#00ff00"}, status=409),
+    step("POST /v1/dataset_labels", body={"name": "green", "color": "green"}, status=422),
+    step("PATCH /v1/dataset_labels/{label_id}", "$label", body={"color": "#0000ff"}, values={"data.color": "#0000ff"}),
+    step("PUT /v1/datasets/{dataset_identifier}/labels/{label_id}", "data", "$label"),
+    step("GET /v1/datasets/{dataset_identifier}/labels", "data", values={"data#": 1}),
+    step("DELETE /v1/datasets/{dataset_identifier}/labels/{label_id}", "data", "$label"),
+    step("POST /v1/datasets/{dataset_identifier}/splits", "data", body={"name": "train", "example_ids": ["$example"]},
+         values={"data.name": "train"}),
+    step(f"GET {DATASET}/examples", "$dataset", query={"split": ["train"]}, values={"data.examples#": 1}),
+    step("POST /v1/datasets/{dataset_id}/experiments", "$dataset", body={"name": "e", "repetitions": 2.0},
+         keep={"experiment": "data.id"}, values={"data.repetitions": 2}),
+    step(f"POST {EXPERIMENT}/runs", "$experiment", body={
+        "dataset_example_id": "$example", "output": {"a": [1, None]}, "repetition_number": 1, "start_time": FROM, "end_time": TO},
+        keep={"run": "data.id"}),
+    step(f"GET {EXPERIMENT}/runs", "$experiment", values={"data#": 1, "data.0.output": {"a": [1, None]}}),
+    step("POST /v1/experiment_evaluations", body={
+        "experiment_run_id": "$run", "name": "exact", "annotator_kind": "CODE", "start_time": FROM, "end_time": TO,
+        "result": {"score": 1.0, "label": "yes"}}),
+    step(f"GET {EXPERIMENT}/incomplete-runs", "$experiment", query={"limit": 1}, values={"data#": 1}),
+    step(f"GET {EXPERIMENT}/json", "$experiment", values={"0.output": {"a": [1, None]}}),
+    step(f"GET {EXPERIMENT}/csv", "$experiment"),
+    step(f"PATCH {EXPERIMENT}", "$experiment", body={"name": "f"}, values={"data.name": "f"}),
+    step("POST /v1/annotation_configs", body={
+        "type": "CATEGORICAL", "name": "mood", "optimization_direction": "MAXIMIZE",
+        "values": [{"label": "good", "score": 1.0}, {"label": "bad"}]}, keep={"config": "data.id"},
+        values={"data.values#": 2}),
+    step("POST /v1/annotation_configs", body={
+        "type": "CONTINUOUS", "name": "level", "optimization_direction": "NONE", "lower_bound": 0.0}),
+    step("GET /v1/annotation_configs", query={"limit": 1}, values={"data#": 1}),
+    step("GET /v1/annotation_configs/{config_identifier}", "mood", values={"data.type": "CATEGORICAL"}),
+    step("DELETE /v1/annotation_configs/{config_id}", "$config", values={"data.name": "mood"}),
+    step("POST /v1/prompts", body={"prompt": {"name": "hello"}, "version": PROMPT_VERSION}, keep={"version": "data.id"},
+         values={"data.template.messages.0.content": "Hello {{name}}"}),
+    step("GET /v1/prompts/{prompt_identifier}/latest", "hello", values={"data.model_name": "m"}),
+    step("POST /v1/prompt_versions/{prompt_version_id}/tags", "$version", body={"name": "stable"}),
+    step("GET /v1/prompts/{prompt_identifier}/tags/{tag_name}", "hello", "stable"),
+    step("DELETE /v1/prompts/{prompt_identifier}", "hello"),
+    step(f"POST {NAMED}/spans", "live", body={"data": SPANS}, values={"total_queued": 2}),
+    step("GET /v1/model_providers"),
+    step("GET /v1/users"),
+    step(f"DELETE {EXPERIMENT}", "$experiment"),
+    step(f"DELETE {DATASET}", "$dataset"),
+    step(f"DELETE {NAMED}", "live"),
+    step(f"GET {NAMED}", "live", status=404),
+]  # fmt: skip
+
 FRESH_SCENARIOS: dict[str, list[Step]] = {
     "jupyter-server": JUPYTER_SERVER,
     "kinto": KINTO,
+    "label-studio": LABEL_STUDIO,
+    "phoenix": PHOENIX,
 }

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 HUB_TOKEN = "live-tests-of-a-hub-0123456789"
-START_SECONDS = 180
+START_SECONDS = 300
 HUB_CONFIG = '''
 from jupyterhub.proxy import Proxy
 from jupyterhub.spawner import Spawner
@@ -388,8 +388,66 @@ def start_kinto(environments: Path, folder: Path) -> Service:
     return Service("kinto", address, "/v1", document, settings, process)
 
 
+LABEL_STUDIO_TOKEN = "0123456789abcdef0123456789abcdef01234567"
+
+
+def start_label_studio(environments: Path, folder: Path) -> Service:
+    """Start Label Studio with SQLite; it sends nothing anywhere."""
+    programs = install(environments / "label-studio", "label-studio")
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    command = [str(programs / "label-studio"), "start", "--no-browser"]
+    options = ["--internal-host", "127.0.0.1", "--port", str(port)]
+    user = ["--username", "ann@example.com", "--password", HUB_TOKEN]
+    token = ["--enable-legacy-api-token", "--user-token", LABEL_STUDIO_TOKEN]
+    process = launch(
+        "label-studio",
+        [*command, *options, "--data-dir", str(folder / "data"), *user, *token],
+        folder,
+        f"{address}/api/version",
+        LABEL_STUDIO_BASE_DATA_DIR=str(folder / "data"),
+        LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN="true",
+        COLLECT_ANALYTICS="false",
+        LATEST_VERSION_CHECK="false",
+        SENTRY_DSN="",
+        FRONTEND_SENTRY_DSN="",
+    )
+    document = folder / "label-studio.json"
+    schema = fetch_json(f"{address}/docs/api/schema/json/")
+    document.write_text(json.dumps(schema))
+    secrets = {
+        "API_AUTH": "header:Authorization",
+        "API_TOKEN": f"Token {LABEL_STUDIO_TOKEN}",
+    }
+    return Service("label-studio", address, "", document, secrets, process)
+
+
+def start_phoenix(environments: Path, folder: Path) -> Service:
+    """Start Phoenix with SQLite, without telemetry."""
+    programs = install(environments / "phoenix", "arize-phoenix")
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    process = launch(
+        "phoenix",
+        [str(programs / "phoenix"), "serve"],
+        folder,
+        f"{address}/openapi.json",
+        PHOENIX_WORKING_DIR=str(folder / "work"),
+        PHOENIX_HOST="127.0.0.1",
+        PHOENIX_PORT=str(port),
+        PHOENIX_GRPC_PORT=str(free_port()),
+        PHOENIX_TELEMETRY_ENABLED="false",
+        PHOENIX_ALLOW_EXTERNAL_RESOURCES="false",
+    )
+    document = folder / "phoenix.json"
+    document.write_text(json.dumps(fetch_json(f"{address}/openapi.json")))
+    return Service("phoenix", address, "", document, {}, process)
+
+
 # Run once, with expectations that were written before.
 FRESH_STARTS: dict[str, Callable[[Path, Path], Service]] = {
     "jupyter-server": start_jupyter_server,
     "kinto": start_kinto,
+    "label-studio": start_label_studio,
+    "phoenix": start_phoenix,
 }

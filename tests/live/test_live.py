@@ -153,7 +153,7 @@ def test_each_result_is_what_the_service_sent(
     counts = Counter(judgement.verdict for judgement in judgements)
     record_property("live", {"service": service.name, **counts})
     failures = [j for j in judgements if j.verdict != "right"]
-    lines = [f"{j.verdict}: {j.operation}: {j.why}" for j in failures]
+    lines = [f"{j.verdict}: {j.operation}: {j.reason}" for j in failures]
     print(f"{service.name}: {dict(counts)}", *lines, sep="\n")
     assert not unasked
     for j in failures:

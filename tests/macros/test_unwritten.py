@@ -66,6 +66,44 @@ ID = {"name": "note_id", "type": "int"}
             {"name": "list_notes", "params": [{"name": "order_id", "type": "int"}]},
             False,
         ),
+        # A deletion whose parameters choose what goes: without them it would remove every record.
+        (
+            {
+                "name": "delete_read_notes",
+                "params": [{"name": "before", "type": "date"}],
+            },
+            False,
+        ),
+        (
+            {"name": "clear_notes", "params": [{"name": "dry_run", "type": "bool"}]},
+            False,
+        ),
+        (
+            {
+                "name": "delete_note",
+                "params": [
+                    {"name": "note_id", "type": "int", "required": False},
+                ],
+            },
+            False,
+        ),
+        ({"name": "delete_comments", "params": [ID]}, False),
+        (
+            {"name": "revoke_access", "params": [{"name": "user_id"}, ID]},
+            False,
+        ),
+        ({"name": "revoke_access", "params": [{"name": "user_id"}]}, True),
+        (
+            {"name": "delete_comment", "params": [ID, {"name": "comment_id"}]},
+            True,
+        ),
+        ({"name": "clear_notes", "params": []}, True),
+        ({"name": "clear_notes"}, True),
+        (
+            {"name": "clear_notes", "params": [{"name": "confirm", "type": "bool"}]},
+            True,
+        ),
+        ({"name": "delete_note", "params": [ID, {"name": "reason"}]}, True),
         # A write of nothing, and an ID that is not of the result's type.
         (
             {

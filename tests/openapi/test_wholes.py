@@ -80,3 +80,28 @@ def test_what_chooses_what_it_does_is_a_tool_for_each_choice() -> None:
         "PATCH /users/{id}", requestBody=make_json_body(op={"enum": ["add", "remove"]})
     )
     assert len(convert([patch], Options())) == 1, "what is removed is a part of it"
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        ({"type": "object", "additionalProperties": {}}, "The keys. Any fields."),
+        ({"type": "array", "items": {"type": "object"}}, "The keys. Any fields."),
+        ({"type": "string"}, "The keys."),
+    ],
+)
+def test_an_input_that_is_any_object_says_so(
+    inner: dict[str, Any], expected: str
+) -> None:
+    """The suite of a server refuses a tool of which nothing says what to pass."""
+    result = convert_operation("PATCH /me/keys", requestBody=make_json_body(keys=inner))
+    assert result.tool is not None
+    assert result.tool["params"][0]["description"] == expected
+
+
+def test_an_object_next_to_other_inputs_keeps_its_text() -> None:
+    body = make_json_body(keys={"type": "object"}, name={"type": "string"})
+    result = convert_operation("PATCH /me/keys", requestBody=body)
+    assert result.tool is not None
+    texts = [param["description"] for param in result.tool["params"]]
+    assert texts == ["The keys.", "The name."]

@@ -15,6 +15,7 @@ import anyio
 import httpx2
 import pytest
 from fastmcp import Client
+from pydantic import TypeAdapter
 from support import rendered
 
 from copier_fastmcp.new import complete_address
@@ -247,6 +248,60 @@ def test_swagger_2_sends_the_same(
     assert str(request.url).startswith("https://api.example.com/v1/jobs?")
     assert sorted(query_of(request).split("&")) == sorted(SENT_LISTS.split("&"))
     check_upload(send, tmp_path, "/v1/files")
+
+
+def test_objects_of_a_body_share_no_class_with_each_other_or_the_result(
+    make_sender: Callable[..., Send],
+) -> None:
+    """A parameter `result` took the name of the tool's own result, and the last of two addresses that of both."""
+    city = {"type": "object", "properties": {"city": {"type": "string"}}}
+    score = {"type": "object", "properties": {"score": {"type": "number"}}}
+    billing = {
+        "type": "object",
+        "properties": {"address": score, "name": {"type": "string"}},
+    }
+    properties = {
+        "result": score,
+        "item": score,
+        "billing": billing,
+        "billing_address": city,
+    }
+    body = {
+        "content": {
+            "application/json": {"schema": {"type": "object", "properties": properties}}
+        }
+    }
+    listed = {
+        "200": {
+            "description": "",
+            "content": {
+                "application/json": {
+                    "schema": {
+                        "type": "object",
+                        "properties": {"items": {"type": "array", "items": score}},
+                    }
+                }
+            },
+        }
+    }
+    post = {"operationId": "createJob", "requestBody": body, "responses": listed}
+    send = make_sender(
+        {**ABOUT, "servers": SERVERS, "paths": {"/jobs": {"post": post}}}
+    )
+    values = {"result": {"score": 1.5}, "item": {"score": 2.5}, "billing": {"address": {"score": 3.5}},
+              "billing_address": {"city": "Ulm"}}  # fmt: skip
+    result = values.pop("result")
+    sent = json.loads(send("create_job", result_=result, **values).read())
+    assert sent == {"result": result, **values}
+    function = importlib.import_module(f"{PACKAGE}.tools.create_job").create_job
+    schema = TypeAdapter(function).json_schema()
+    definitions = schema["$defs"]
+    fields = {}
+    for name in properties:
+        reference = json.dumps(schema["properties"][name]).partition("#/$defs/")[2]
+        fields[name] = set(definitions[reference.partition('"')[0]]["properties"])
+    assert fields == {"result": {"score"}, "item": {"score"}, "billing": {"address", "name"},
+                      "billing_address": {"city"}}  # fmt: skip
 
 
 @pytest.mark.parametrize("servers", [[], [{"url": "/v3"}]])

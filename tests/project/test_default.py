@@ -1,5 +1,7 @@
 """The project that Enter all the way through makes."""
 
+import subprocess
+import sys
 import tomllib
 import zipfile
 from collections.abc import Iterable
@@ -22,6 +24,21 @@ def files() -> set[str]:
 
 def test_the_default_project_passes_its_own_gate(project: Path) -> None:
     assert check(project) == {}
+
+
+def test_the_gate_without_uv_says_what_is_missing(tmp_path: Path) -> None:
+    script = tmp_path / "scripts/check"
+    script.parent.mkdir()
+    script.write_text(rendered({})["scripts/check"])
+    done = subprocess.run(
+        [sys.executable, "-I", script],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "uv is not on PATH; install uv, or set UV to its place\n"
 
 
 def test_the_project_is_small(files: set[str]) -> None:

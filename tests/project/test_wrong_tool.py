@@ -36,7 +36,7 @@ WRONG = {
     "no decorator": (ABOVE, "", ": declares no tool; decorate one, or begin the file name with _"),
     "a plain function": ("async def", "def", None),
     "a class": ("async def get_mine(", "class GetMine:\n    pass\n\n\nasync def other(", " is not a function; @read goes on a `def`"),
-    "a module that is not there": ("from typing", "import nosuch\nfrom typing", ":3: ModuleNotFoundError: No module named 'nosuch'"),
+    "a module that is not there": ("from typing", "import nosuch\nfrom typing", ":3: ModuleNotFoundError: No module named 'nosuch'; add the package that has it, as in `uv add nosuch`"),
     "a syntax error": ("return Mine", "return return Mine", ": SyntaxError: invalid syntax (get_mine.py, line 19)"),
     "a name that is not there": ("Annotated[int", "Annotated[Note", ":17: NameError: name 'Note' is not defined"),
     "no brackets": (ABOVE, "@read", ' takes 1 positional argument but 2 were given'),

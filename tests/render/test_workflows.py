@@ -248,6 +248,14 @@ def test_the_matrix_is_what_the_list_is() -> None:
     }
 
 
+def test_each_part_of_the_mutation_tests_runs_at_night() -> None:
+    nightly = yaml.safe_load((OWN / "nightly.yml").read_text("utf-8"))
+    parts = nightly["jobs"]["mutation"]["strategy"]["matrix"]["part"]
+    assert sorted(parts) == sorted(
+        runpy.run_path(str(ROOT / "scripts/mutate"))["PARTS"]
+    )
+
+
 def test_an_unknown_cell_is_one_line() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts/cell", "nonsense"],

@@ -65,6 +65,35 @@ def _find_expected_types(value: float, leaves: list[Schema]) -> str:
     return ""
 
 
+def spell_numbers(value: Any, schema: Schema, root: Schema | None = None) -> Any:
+    """Return a value in which a number is text wherever the schema accepts nothing but text.
+
+    APIs send IDs as numbers that their documents call text, and models pass on the number.
+    """
+    root = schema if root is None else root
+    leaves = list(_list_leaves(schema, root))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        kinds = {str(leaf.get("type", "any")) for leaf in leaves} - {"null"}
+        if kinds != {"string"}:
+            return value
+        is_whole = isinstance(value, float) and value.is_integer()
+        return json.dumps(int(value) if is_whole else value)
+    if isinstance(value, list):
+        parts, container = dict(enumerate(value)), "array"
+    elif isinstance(value, dict):
+        parts, container = value, "object"
+    else:
+        return value
+    leaves = [leaf for leaf in leaves if leaf.get("type", "any") in (container, "any")]
+    spelled = value.copy()
+    for part, item in parts.items():
+        inner = [_find_part_schema(leaf, part) for leaf in leaves]
+        # Where a part has no schema, anything is accepted as it is.
+        if inner and all(isinstance(schema, dict) for schema in inner):
+            spelled[part] = spell_numbers(item, {"anyOf": inner}, root)
+    return spelled
+
+
 def _find_part_schema(leaf: Schema, part: str | int) -> object:
     """Return the schema of a property of an object, or of an item of a list."""
     default = leaf.get("additionalProperties", leaf.get("items"))

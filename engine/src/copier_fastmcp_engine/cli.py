@@ -204,9 +204,7 @@ class ServerCommands:
             print(json.dumps(rows, indent=2, ensure_ascii=False))
             return
         table = [_format_heads(sizes), *(_format_cells(row, sizes) for row in rows)]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        for line in table:
-            print("  ".join(map(str.ljust, line, widths)).rstrip())
+        print(format_table(table, _measure_terminal()))
         if sizes:
             read = sum(row["bytes"]["model"] for row in rows)
             other_bytes = sum(row["bytes"]["rest"] for row in rows)
@@ -256,6 +254,47 @@ class ServerCommands:
             mode="json", by_alias=True, exclude_none=True
         )
         print(json.dumps(definition, indent=2))
+
+
+def _measure_terminal() -> int | None:
+    """Return the width of the terminal; None where a program reads the output."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def format_table(table: list[list[str]], width: int | None) -> str:
+    """Return a table in columns, or a paragraph for each row where these are too wide.
+
+    Args:
+        table: Its rows, of which the first has the heads.
+        width: The width of the terminal; None if it has none.
+    """
+    from textwrap import fill
+
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = []
+    for row in table:
+        lines.append("  ".join(map(str.ljust, row, widths)).rstrip())
+    if width is None or max(map(len, lines)) <= width:
+        return "\n".join(lines)
+    heads, *rows = table
+    paragraphs = []
+    for row in rows:
+        cells = []
+        for head, cell in zip(heads[1:], row[1:], strict=True):
+            if cell:
+                cells.append(f"{head}: {cell}")
+        indent = "  "
+        text = fill(
+            ", ".join(cells),
+            width - 1,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+        )
+        paragraphs.append(f"{row[0]}\n{text}")
+    return "\n".join(paragraphs)
 
 
 def _format_heads(sizes: bool) -> list[str]:

@@ -56,6 +56,10 @@ def import_file(module: str, path: Path) -> ModuleType:
         place = f"{path}:{lines[-1]}" if lines else path
         message = " ".join(str(error).split())
         reason = DECORATOR.sub('a decorator, as @read(title="Get"),', message)
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            package = error.name.partition(".")[0]
+            if package != module.partition(".")[0]:
+                reason += f"; add the package that has it, as in `uv add {package}`"
         raise StartError(f"{place}: {type(error).__name__}: {reason}") from error
 
 

@@ -25,6 +25,7 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     chunks: Callable[[], Iterator[bytes]] | None = None
     before: Callable[[], None] = lambda: None
+    reason: str | None = None
 
 
 @dataclass
@@ -88,7 +89,7 @@ def api() -> Iterator[Api]:
             )
             reply = state.next_reply()
             reply.before()
-            self.send_response(reply.status)
+            self.send_response(reply.status, reply.reason)
             for name, value in reply.headers.items():
                 self.send_header(name, value)
             if reply.chunks:
@@ -101,9 +102,11 @@ def api() -> Iterator[Api]:
                     pass
                 self.close_connection = True
                 return
-            self.send_header("Content-Length", str(len(reply.body)))
+            has_body = reply.status not in (204, 304)
+            if has_body:
+                self.send_header("Content-Length", str(len(reply.body)))
             self.end_headers()
-            if self.command != "HEAD":
+            if has_body and self.command != "HEAD":
                 self.wfile.write(reply.body)
 
         do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any  # noqa: N815

@@ -18,9 +18,15 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from engine.tests.engine_support.notes.server import PACKAGE, create_server
-from engine.tests.engine_support.raw import LEGACY, MODERN
-from engine.tests.engine_support.targets import SETTINGS
+from engine.tests.engine_support.calls import ACCEPT, CANNOT_ASK, message_of
+from engine.tests.engine_support.notes.server import (
+    PACKAGE,
+    REFUSE,
+    create_server,
+    notes_settings,
+)
+from engine.tests.engine_support.raw import LEGACY, MODERN, connect
+from engine.tests.engine_support.targets import SETTINGS, make_target_server
 
 SECRET = 4711
 ANSWERS = {"accept": "confirmed", "decline": "declined", "cancel": "cancelled"}
@@ -87,6 +93,52 @@ async def test_each_decision_is_logged_traced_and_counted_without_values(
     check_metrics(reader)
 
 
+@pytest.fixture
+def log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> pytest.LogCaptureFixture:
+    """The log of this server, as it starts."""
+    monkeypatch.setattr(logging.getLogger("fastmcp"), "propagate", True)
+    caplog.set_level("INFO")
+    return caplog
+
+
+def decisions_of(log: pytest.LogCaptureFixture) -> list[tuple[str, str, str | None]]:
+    """Return the tool, the way and the outcome of each decision in a log."""
+    return [(line["tool"], line["way"], line["outcome"]) for line in parse_lines(log)]
+
+
+@pytest.mark.anyio
+async def test_a_refusal_is_logged_and_counted_as_one(
+    log: pytest.LogCaptureFixture, era: str
+) -> None:
+    _, reader = install_telemetry()
+    reader.get_metrics_data()
+    server = make_target_server(settings=notes_settings(REFUSE))
+    async with connect(server, era, can=CANNOT_ASK) as raw:
+        refused = await message_of(raw, "wipe", name="a")
+        nested = await message_of(raw, "wipe_each", names=["a"])
+    assert decisions_of(log) == [("wipe", "refuse", "refused")] * 2
+    assert "use a client that" in refused["result"]["content"][0]["text"]
+    assert "call it by itself" in nested["result"]["content"][0]["text"]
+    assert count_fallbacks(reader) == [({"tool": "wipe", "way": "refuse"}, 2)]
+
+
+@pytest.mark.anyio
+async def test_the_rest_after_a_partial_result_is_logged_as_refused(
+    log: pytest.LogCaptureFixture,
+) -> None:
+    """In the newest era the rest cannot be asked for without a second run of the first part."""
+    async with connect(make_target_server(), MODERN, ACCEPT) as raw:
+        message = await message_of(raw, "wipe_each", names=["a", "b"])
+    assert message["result"]["content"][0]["text"].startswith("wipe was applied; ")
+    assert decisions_of(log) == [
+        ("wipe", "input_required", "asked"),
+        ("wipe", "input_required", "confirmed"),
+        ("wipe", "refuse", "refused"),
+    ]
+
+
 @cache
 def install_telemetry() -> tuple[InMemorySpanExporter, InMemoryMetricReader]:
     """Install the providers of this process, which can be set only once; mutmut runs the tests several times in one."""
@@ -99,9 +151,8 @@ def install_telemetry() -> tuple[InMemorySpanExporter, InMemoryMetricReader]:
     return spans, reader
 
 
-def check_lines(caplog: pytest.LogCaptureFixture) -> None:
-    """Compare the log lines with the decisions."""
-    assert str(SECRET) not in caplog.text
+def parse_lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    """Return the log lines about confirmations."""
     lines = []
     for record in caplog.records:
         if record.name.startswith(PACKAGE):
@@ -110,7 +161,15 @@ def check_lines(caplog: pytest.LogCaptureFixture) -> None:
         if '"event": "confirmation"' in text:
             assert record.name.startswith(PACKAGE)
             lines.append(json.loads(text))
-    for line, (era, channel, outcome) in zip(lines, EXPECTED, strict=True):
+    return lines
+
+
+def check_lines(caplog: pytest.LogCaptureFixture) -> None:
+    """Compare the log lines with the decisions."""
+    assert str(SECRET) not in caplog.text
+    for line, (era, channel, outcome) in zip(
+        parse_lines(caplog), EXPECTED, strict=True
+    ):
         assert tuple(line) == KEYS
         assert (line["era"], line["way"], line["outcome"]) == (era, channel, outcome)
         assert line["approved_by"] == approver(channel, outcome)
@@ -132,16 +191,22 @@ def check_spans(exporter: InMemorySpanExporter) -> None:
     assert decisions == [(channel, outcome) for _, channel, outcome in EXPECTED]
 
 
-def check_metrics(reader: InMemoryMetricReader) -> None:
-    """Compare the count of fallbacks with the decisions."""
+def count_fallbacks(reader: InMemoryMetricReader) -> list[tuple[dict[str, Any], int]]:
+    """Return the attributes and the count of each kind of fallback since the last reading."""
     data = reader.get_metrics_data()
-    assert data is not None
-    points: list[Any] = []
-    for resource in data.resource_metrics:
+    counts = []
+    for resource in data.resource_metrics if data else ():
         for scope in resource.scope_metrics:
             for metric in scope.metrics:
-                if metric.name == "mcp.confirmation.fallbacks":
-                    points.extend(metric.data.data_points)
-    (point,) = points
-    assert (point.attributes or {})["way"] == "two_step"
-    assert getattr(point, "value", None) == 6
+                if metric.name != "mcp.confirmation.fallbacks":
+                    continue
+                for point in metric.data.data_points:
+                    count = getattr(point, "value", 0)
+                    counts.append((dict(point.attributes or {}), count))
+    return counts
+
+
+def check_metrics(reader: InMemoryMetricReader) -> None:
+    """Compare the count of fallbacks with the decisions."""
+    expected = {"tool": "delete_note", "way": "two_step"}
+    assert count_fallbacks(reader) == [(expected, 6)]

@@ -11,6 +11,7 @@ from copier_fastmcp_engine.confirmation.pending import COLLECTION
 from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.policy import Policy
 from engine.tests.engine_support.calls import (
+    ACCEPT,
     CANNOT_ASK,
     call,
     call_at_once,
@@ -22,7 +23,7 @@ from engine.tests.engine_support.notes.server import (
     TWO_STEP,
     notes_settings,
 )
-from engine.tests.engine_support.raw import Message, Raw, connect, user
+from engine.tests.engine_support.raw import MODERN, Message, Raw, connect, user
 from engine.tests.engine_support.targets import (
     DONE,
     build_policy_tool,
@@ -141,6 +142,28 @@ async def test_a_preview_expires(policy: Policy, era: str) -> None:
     async with connect_without_forms(policy, era, seconds=0.2) as raw:
         assert await preview_wipe(raw, "a") == "preview"
         await anyio.sleep(0.3)
+        assert await confirm_wipe(raw, "a") == "error"
+    assert DONE == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "minutes"), [(600, "10 minutes"), (90, "2 minutes"), (1, "1 minutes")]
+)
+async def test_a_preview_names_the_time_for_the_decision(
+    seconds: float, minutes: str, era: str
+) -> None:
+    async with connect_without_forms(TWO_STEP, era, seconds) as raw:
+        message = await message_of(raw, "wipe", name="a")
+    result = message["result"]
+    assert f" {minutes} " in result["structuredContent"]["preview"]["next"]
+    assert f" {minutes} " in result["content"][0]["text"]
+
+
+async def test_a_preview_that_a_form_is_to_follow_needs_the_form() -> None:
+    """The newest era names a client's capabilities in each request."""
+    async with connect(server_of(PREVIEW_FIRST), MODERN, ACCEPT) as raw:
+        assert await preview_wipe(raw, "a") == "preview"
+        raw.can = CANNOT_ASK
         assert await confirm_wipe(raw, "a") == "error"
     assert DONE == []
 

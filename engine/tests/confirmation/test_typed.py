@@ -1,6 +1,7 @@
-"""A boolean is never a number, nor a number a boolean; text that spells a number is welcome."""
+"""A boolean is never a number, nor a number a boolean; a number and the text that spells it stand for each other."""
 
-from typing import Annotated
+import json
+from typing import Annotated, Literal
 
 import pytest
 from pydantic import BaseModel, Field
@@ -109,3 +110,54 @@ async def test_a_boolean_is_no_number_in_a_tool_without_a_gate(era: str) -> None
             call: Message = {"name": "zz_add", "arguments": {"order": order}}
             await raw.receive(await raw.send("tools/call", **call))
     assert DONE == ["7"]
+
+
+class Label(BaseModel):
+    """A label of a note."""
+
+    key: str
+    size: int | str = 0
+
+
+@delete(title="Drop Note", confirm="Drop {note}?")
+async def zz_drop_note(
+    note: Annotated[str, Field(description="Its ID, a text.")],
+    labels: Annotated[list[Label] | None, Field(description="Labels.")] = None,
+    names: Annotated[dict[str, str] | None, Field(description="Names.")] = None,
+    either: Annotated[str | float, Field(description="Text or number.")] = "",
+    choice: Annotated[Literal["1", "2"], Field(description="One of two.")] = "1",
+) -> None:
+    """Drop a note."""
+    values = [item.model_dump() for item in labels or ()]
+    DONE.append(json.dumps([note, values, names, either, choice]))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
+async def test_a_number_is_the_text_that_spells_it_where_only_text_is_accepted(
+    era: str,
+) -> None:
+    """An API whose responses have numbers as IDs, and whose document calls the same IDs text."""
+    server = make_target_server()
+    server.add_tool(build_policy_tool(zz_drop_note))
+    arguments = {"note": 7, "labels": [{"key": 1.0, "size": 2}], "names": {"a": 3, "b": "4"}, "either": 5,
+                 "choice": 2}  # fmt: skip
+    async with connect(server, era, YES) as raw:
+        call: Message = {"name": "zz_drop_note", "arguments": arguments}
+        message = await raw.receive(await raw.send("tools/call", **call))
+    assert outcome(message) == "applied", message
+    sent = ["7", [{"key": "1", "size": 2}], {"a": "3", "b": "4"}, 5, "2"]
+    assert [json.loads(line) for line in DONE] == [sent]
+    assert "Drop 7?" in str(raw.questions)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
+async def test_a_boolean_is_no_text(era: str) -> None:
+    server = make_target_server()
+    server.add_tool(build_policy_tool(zz_drop_note))
+    async with connect(server, era, YES) as raw:
+        call: Message = {"name": "zz_drop_note", "arguments": {"note": True}}
+        message = await raw.receive(await raw.send("tools/call", **call))
+    assert "note: true is not of type string" in str(message)
+    assert DONE == []

@@ -100,7 +100,65 @@ UNSAFE: dict[str, tuple[dict[str, str], str]] = {
         "CONFIRM_SECONDS 100 is less than _ELICITATION_TIMEOUT_SECONDS 300",
     ),
     "two modes": ({"STATIC_CREDENTIALS": "x"}, "exclude each other"),
+    "no provider": (
+        {"OIDC_ISSUER": "", "JWT_ISSUER": "", "JWT_AUDIENCE": "", "JWT_JWKS_URI": ""},
+        "needs",
+    ),
+    "no secret for Redis": (
+        {"STATE": "redis://127.0.0.1:1/0"},
+        "SECRET_KEYS is missing",
+    ),
+    "one short secret": (
+        {"SECRET_KEYS": f"{'x' * 32}, {'y' * 31}"},
+        "32 characters",
+    ),
+    "a callback over https at a server over http": (
+        {
+            "SERVER_URL": "http://127.0.0.1:8000",
+            "ELICITATION_CALLBACK_URL": "https://127.0.0.1/oauth/callback",
+        },
+        "has no cookie for it",
+    ),
+    "a callback over https without a server": (
+        {"ELICITATION_CALLBACK_URL": "https://127.0.0.1/oauth/callback"},
+        "has no cookie for it",
+    ),
+    "public without tokens": (
+        {"PUBLIC": "true", "JWT_ISSUER": "", "JWT_AUDIENCE": "", "JWT_JWKS_URI": ""},
+        "PUBLIC opens a part",
+    ),
 }
+HERE = "http://127.0.0.1:8000/oauth/callback"
+PROXIED = "https://mcp.example.com"
+SAFE: dict[str, dict[str, str]] = {
+    "as they are": {},
+    "a callback here": {"ELICITATION_CALLBACK_URL": HERE},
+    "a callback at the name of this machine": {
+        "ELICITATION_CALLBACK_URL": "http://localhost:8000/oauth/callback"
+    },
+    "a callback of the server": {
+        "SERVER_URL": PROXIED,
+        "ELICITATION_CALLBACK_URL": f"{PROXIED}/notes/oauth/callback",
+    },
+    "a secret that is long enough": KEPT | {"SECRET_KEYS": "x" * 32},
+    "a keyring": KEPT | {"SECRET_KEYRING": "true"},
+    "a question as long as its link": {"CONFIRM_SECONDS": "300"},
+    "public with tokens": {"PUBLIC": "true"},
+    "no verifier": {"JWT_ISSUER": "", "JWT_AUDIENCE": "", "JWT_JWKS_URI": ""},
+    "a public client": {"OIDC_CLIENT_SECRET": ""},
+    "tokens of clients alone": {"ENABLE_OFFLINE_ACCESS": "false", "OIDC_ISSUER": ""},
+}
+
+
+@pytest.mark.parametrize("name", SAFE)
+def test_safe_settings_do_not_stop_the_start(
+    provider: Provider, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, value in make_environment(provider, **SAFE[name]).items():
+        monkeypatch.setenv(variable, value)
+    settings = Settings()
+    mistakes = settings.find_mistakes(settings.state, settings.confirm_seconds)
+    assert list(mistakes) == []
 
 
 @pytest.mark.parametrize("name", UNSAFE)

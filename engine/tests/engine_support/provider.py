@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import logging
+import os
 import re
 import threading
 import time
@@ -39,6 +40,8 @@ class Provider:
     """The provider and the requests it received; `wrong` names its current faults."""
 
     shared: ClassVar["Provider | None"] = None
+    # A forked process has no thread that would answer; mutmut runs the tests in such processes
+    shared_by: ClassVar[int] = 0
 
     def __init__(self) -> None:
         """Make the provider; `fresh` serves it."""
@@ -69,7 +72,8 @@ class Provider:
     @classmethod
     def fresh(cls) -> "Provider":
         """Return the provider of this process, without the state of earlier tests."""
-        if cls.shared is None:
+        if cls.shared is None or cls.shared_by != os.getpid():
+            cls.shared_by = os.getpid()
             logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
             cls.shared = cls()
             server = make_server("127.0.0.1", 0, cls.shared, threaded=True)

@@ -1,5 +1,6 @@
 """The page outside the conversation: what it shows, who may answer it, and that each answer counts once."""
 
+import hashlib
 import re
 import time
 from html import unescape
@@ -133,6 +134,27 @@ async def test_an_answer_from_elsewhere_does_not_count(
         assert await answer_page(browser, link) == 200
         assert outcome(await call_wipe(raw)) == "applied"
     assert DONE == ["a"]
+
+
+async def test_a_proof_that_needs_no_cookie_does_not_count(
+    browser: httpx2.AsyncClient, era: str
+) -> None:
+    """Whoever knows the link alone can compute the proof of a browser without a cookie."""
+    async with connect(make_page_server(), era, can={}) as raw:
+        link = find_link(await call_wipe(raw))
+        proof = hashlib.sha256(f".{link.partition('link=')[2]}".encode()).hexdigest()
+        assert await answer_page(browser, link, no_cookie=True, proof=proof) == 403
+    assert DONE == []
+
+
+async def test_a_page_is_not_shown_under_another_name_of_this_machine(
+    browser: httpx2.AsyncClient, era: str
+) -> None:
+    async with connect(make_page_server(), era, can={}) as raw:
+        link = find_link(await call_wipe(raw))
+        page = await browser.get(link, headers={"Host": "rebound.example.com"})
+    assert page.status_code == 410
+    assert "set-cookie" not in page.headers
 
 
 async def test_a_link_is_answered_once(browser: httpx2.AsyncClient, era: str) -> None:

@@ -232,6 +232,14 @@ def worker() -> Iterator[None]:
     thread.join()
 
 
+async def test_a_read_that_marks_as_seen_is_not_said_to_change_nothing(
+    tmp_path: Path,
+) -> None:
+    finding = await find(suite_of(tmp_path, "read", later))
+    assert "a call changed note/5.seen; " in finding
+    assert "changed nothing" not in finding
+
+
 @pytest.mark.parametrize(
     "body", [read_with_timer, read_with_task, read_with_pool, read_with_worker]
 )

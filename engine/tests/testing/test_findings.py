@@ -11,7 +11,7 @@ from copier_fastmcp_engine.errors import RuleError
 from copier_fastmcp_engine.testing import lock
 from copier_fastmcp_engine.testing.plugin.completeness import RULE as COMPLETE
 from copier_fastmcp_engine.testing.plugin.problems import Problem
-from copier_fastmcp_engine.testing.rules import Finding, format_finding
+from copier_fastmcp_engine.testing.rules import Finding, Tool, examine, format_finding
 
 ROOT = Path(__file__).parents[3]
 ENGINE = ROOT / "engine/src/copier_fastmcp_engine"
@@ -129,3 +129,33 @@ def test_the_guard_refuses_with_findings_alone() -> None:
                 rules.add(ast.literal_eval(call.args[2]))
     assert rules
     assert rules <= TABLES["rules"].keys()
+
+
+@pytest.mark.parametrize(
+    ("description", "is_described"),
+    [
+        ("The keys.", False),
+        ("The keys. Any fields.", True),
+        ("The keys. Fields: next, previous.", True),
+    ],
+)
+def test_an_object_alone_says_which_fields_it_takes(
+    description: str, is_described: bool
+) -> None:
+    keys = {"type": "object", "additionalProperties": True, "description": description}
+    schema = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"keys": keys},
+    }
+    declared: dict[str, object] = {
+        "truth": {"read_only": False, "destructive": True, "idempotent": True},
+        "scopes": [],
+        "why": "PATCH sets fields.",
+        "question": None,
+        "confirm_said": None,
+        "gated": False,
+    }
+    tool = Tool({"name": "set_keys", "inputSchema": schema}, declared=declared)
+    rules = {finding.rule for finding in examine([tool], {**TABLES, "today": ""})}
+    assert ("parameters-typed" not in rules) is is_described

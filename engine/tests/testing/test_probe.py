@@ -19,7 +19,11 @@ from copier_fastmcp_engine.testing.backend import Backend
 from copier_fastmcp_engine.testing.cases import Case
 from copier_fastmcp_engine.testing.plugin.module_state import ModuleState
 from copier_fastmcp_engine.testing.plugin.probe import Probe
-from copier_fastmcp_engine.testing.plugin.suite import Suite
+from copier_fastmcp_engine.testing.plugin.suite import (
+    CLIENT_LOGGING,
+    LOGGING_REMEDY,
+    Suite,
+)
 from copier_fastmcp_engine.testing.rules import Tool
 
 pytestmark = pytest.mark.anyio
@@ -352,7 +356,9 @@ def test_warnings_of_libraries_are_notes() -> None:
         warnings.simplefilter("error")
         with Suite.noting_warnings(suite, "get_note"):
             warn_from("some_library.client")
-        assert notes == ["get_note: a library warns: old (DeprecationWarning)"]
+            warn_from("fastmcp.server.context", CLIENT_LOGGING)
+        assert notes[0] == "get_note: a library warns: old (DeprecationWarning)"
+        assert notes[1].endswith(LOGGING_REMEDY)
         with (
             pytest.raises(DeprecationWarning),
             Suite.noting_warnings(suite, "get_note"),
@@ -360,6 +366,6 @@ def test_warnings_of_libraries_are_notes() -> None:
             warn_from("notes_mcp.tools.get_note")
 
 
-def warn_from(module: str) -> None:
-    code = "import warnings\nwarnings.warn('old', DeprecationWarning, stacklevel=1)"
+def warn_from(module: str, text: str = "old") -> None:
+    code = f"import warnings\nwarnings.warn({text!r}, DeprecationWarning, stacklevel=1)"
     exec(code, {"__name__": module})

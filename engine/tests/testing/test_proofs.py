@@ -32,7 +32,7 @@ def describe(folder: Path, text: str) -> dict[str, Any]:
 
 def test_a_probe_is_recorded_without_running_it(tmp_path: Path) -> None:
     proof = describe(tmp_path, PROBE)
-    digest = proof.pop("digest")
+    code = proof.pop("code")
     assert proof == {
         "cases": 2,
         "effects": {"files": "appends to the log"},
@@ -40,8 +40,41 @@ def test_a_probe_is_recorded_without_running_it(tmp_path: Path) -> None:
         "outside": {"usage": "counts for the operator"},
         "replaces": ["send"],
     }
-    assert describe(tmp_path, PROBE.replace("\n", "\r\n"))["digest"] == digest
-    assert describe(tmp_path, PROBE + "\n")["digest"] != digest
+    assert describe(tmp_path, PROBE.replace("\n", "\r\n"))["code"] == code
+
+
+LOOP = """
+async def arrange(backend):
+    for name in ("a", 'b'):
+        await backend.create("note", {"title": f"{name} { {} }"})
+    return {"note_id": 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_same"),
+    [
+        ('("note", {', '(\n            "note",\n            {', True),
+        ("    return {", "\n    return {", True),
+        ("(\"a\", 'b')", '("a", "b")', True),
+        ("(\"a\", 'b')", "(\n        'a',\n        'b',\n    )", True),
+        ("    return", "    # what the call needs\n    return", True),
+        ("(\"a\", 'b')", '("a",)', False),
+        ("        await", "    await", False),
+        ("    return", "        return", False),
+        ('"title"', '"text"', False),
+        ("1}", "2}", False),
+    ],
+)
+def test_only_the_format_of_a_probe_may_change(
+    tmp_path: Path, old: str, new: str, is_same: bool
+) -> None:
+    assert LOOP.count(old) == 1
+    before = describe(tmp_path, LOOP)["code"]
+    if old == "        await":  # out of the loop, which then needs another body
+        new = f"        pass\n{new}"
+    after = describe(tmp_path, LOOP.replace(old, new))["code"]
+    assert (before == after) is is_same
 
 
 @pytest.mark.parametrize(
@@ -77,7 +110,7 @@ def lock_of(proof: dict[str, Any], snapshot: str = "a") -> lock.Lock:
 
 FULL = {
     "cases": 2,
-    "digest": "a",
+    "code": "a",
     "loses": ["tag/1"],
     "outside": {"usage": "why"},
 }
@@ -87,7 +120,7 @@ FULL = {
     ("change", "lines"),
     [
         ({}, []),
-        ({"digest": "b"}, ["proof changed"]),
+        ({"code": "b"}, ["proof changed"]),
         ({"outside": {}}, ["outside lost usage"]),
         ({"outside": {"usage": "so"}}, ['outside usage "why" -> "so"']),
         (
@@ -115,7 +148,7 @@ def test_a_change_for_the_worse_is_relaxed(
 ) -> None:
     new = FULL | change
     if "unprobed" in new:
-        new = {"digest": "a", **change}
+        new = {"code": "a", **change}
     differences = lock.format_differences(lock_of(FULL), lock_of(new))
     assert differences == [f"get_note: {line}" for line in lines]
 

@@ -13,7 +13,7 @@ from ..sources.registrations import SourceTool
 from ..tables import load_tables
 from ..tools_answer import infer_from_name
 from .definitions import build_definition
-from .plumbing import is_plumbing
+from .plumbing import is_plumbing, is_requested
 
 # The most cautious first: what each behavior loses and repeats.
 CAUTION = ("action", "delete", "put", "update", "append", "create", "ensure")
@@ -147,6 +147,10 @@ class Evidence:
         if self.by_name:
             return self.word in SURE_READS
         return self.by_words == "read" and self.described[0].word in SURE_READS
+
+    def is_requested(self, effect: Effect) -> bool:
+        """Whether a text or the name of a helper asks for a write."""
+        return is_requested(effect, self.body, self.shared)
 
     @property
     def only_computes(self) -> bool:

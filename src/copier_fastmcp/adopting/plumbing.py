@@ -1,8 +1,8 @@
 """Helpers that most reading tools of a server share, which say nothing about any one of them.
 
 A session, a transport or a cache below every tool cannot show which of the tools write. Its effects are
-set aside, unless what a tool passes to it names a write. A helper that visibly stores something is set aside
-only where its name says that it keeps books: every read may mark what it has read.
+set aside, unless what a tool passes to it, or what it passes itself, names a write. A helper that visibly
+stores something is set aside only where its name says that it keeps books: every read may mark what it has read.
 """
 
 import ast
@@ -10,9 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Set
 
-from ..analysis.effects import Body, Effect
+from ..analysis.effects import Body, Effect, changes_records
 from ..analysis.vocabulary import load_words
 from ..auditing.verbs import find_verb, parse_name, split_name
+from ..auditing.vocabulary import get_word_list
 from ..sources.modules import FUNCTIONS
 
 LEAST_TOOLS = 3
@@ -26,6 +27,12 @@ LOSSES = {"delete", "consume"}
 STORES = {"create", "ensure", "append", "put", "save"}
 # Helpers whose name says that they keep what a sign-in, a log or a cache needs.
 BOOKKEEPING = load_words("bookkeeping")
+# What carries a request, whatever is requested: it writes where its texts do.
+TRANSPORTS = load_words("transports")
+PLUMBING = load_words("plumbing")
+# A helper that touches a file or grants a role changes something, too.
+CHANGE_KINDS = WRITE_KINDS | {"ensure"}
+NOUNS = get_word_list("nouns")
 IDENTIFIER = re.compile(r"[\w./{}:-]{3,80}")
 # Lines of a script that change nothing: a comment, a local value, an addition to a local list.
 # `set x to 1` names a local value; `set read status of it to true` changes something.
@@ -76,9 +83,30 @@ def is_plumbing(effect: Effect, body: Body, shared: frozenset[ast.AST]) -> bool:
     """
     if effect.function not in shared or effect.kind in LOSSES:
         return False
-    if _stores(effect) and not _keeps_books(effect.function):
+    if writes_itself(effect):
         return False
-    return not passes_write(body, shared)
+    if _stores(effect) and not _keeps_books(effect):
+        return False
+    if names_write_between(effect, body, shared):
+        return False
+    return not passes_write(body, shared, REQUEST_KINDS)
+
+
+def writes_itself(effect: Effect) -> bool:
+    """Whether a call writes whatever its callers ask for."""
+    if effect.kind == "action" and effect.sure:
+        is_statement = effect.text.startswith("its ")
+        if is_statement or (effect.callee and effect.callee not in TRANSPORTS):
+            return True  # it sends a mutation or a mail, or counts
+    if not effect.sure and _names_change(effect.callee):
+        return True
+    return any(_is_write_text(text, CHANGE_KINDS) for text in effect.call_texts)
+
+
+def _names_change(callee: str) -> bool:
+    """Whether a method names a record that it changes: `update_visits`, but not `create_session`."""
+    words = split_name(callee)
+    return len(words) > 1 and not PLUMBING.intersection(words) and _names_write(callee)
 
 
 def _stores(effect: Effect) -> bool:
@@ -89,33 +117,64 @@ def _stores(effect: Effect) -> bool:
     return effect.kind in STORES and (effect.sure or effect.discards)
 
 
-def _keeps_books(function: ast.AST | None) -> bool:
-    """Whether the name of a helper says that it signs in, logs or caches."""
+def _keeps_books(effect: Effect) -> bool:
+    """Whether a helper is named to sign in, log or cache, and stores nothing that is named otherwise."""
+    function = effect.function
     name = function.name if isinstance(function, FUNCTIONS) else ""
-    return bool(BOOKKEEPING.intersection(split_name(name)))
+    if not BOOKKEEPING.intersection(split_name(name)):
+        return False
+    return not changes_records(effect)
 
 
-def passes_write(body: Body, shared: frozenset[ast.AST]) -> bool:
-    """Whether a text that a body passes to a helper names a write."""
+def is_requested(effect: Effect, body: Body, shared: frozenset[ast.AST]) -> bool:
+    """Whether something between a tool and an effect farther down asks it to write."""
+    if writes_itself(effect) or names_write_between(effect, body, shared):
+        return True
+    return passes_write(body, shared, WRITE_KINDS)
+
+
+def passes_write(body: Body, shared: frozenset[ast.AST], kinds: Set[str]) -> bool:
+    """Whether a text that a body passes to a helper names a write of some kinds."""
     for function, texts in body.passed_texts.items():
         is_own = function in body.functions or function is body.function
-        if is_own and function not in shared and any(map(_is_write_text, texts)):
+        if not is_own or function in shared:
+            continue
+        if any(_is_write_text(text, kinds) for text in texts):
             return True
     return False
 
 
-def _is_write_text(text: str) -> bool:
+def names_write_between(effect: Effect, body: Body, shared: frozenset[ast.AST]) -> bool:
+    """Whether a helper of one tool, whose name writes, leads to an effect."""
+    for function in body.functions - shared:
+        if not isinstance(function, FUNCTIONS) or not _names_write(function.name):
+            continue
+        prepares = not PLUMBING.isdisjoint(split_name(function.name))
+        if not prepares and _reaches(function, effect.function, body):
+            return True
+    return False
+
+
+def _reaches(start: ast.AST, target: ast.AST | None, body: Body) -> bool:
+    """Whether a function is another one, or calls it, directly or not."""
+    waiting = [start]
+    visited: set[ast.AST] = set()
+    while waiting:
+        function = waiting.pop()
+        if function is target:
+            return True
+        if function not in visited:
+            visited.add(function)
+            waiting.extend(body.calls.get(function, ()))
+    return False
+
+
+def _is_write_text(text: str, kinds: Set[str]) -> bool:
     """Whether a text names a write: a method, a path, or a line of a script."""
     stripped = text.strip()
     if IDENTIFIER.fullmatch(stripped):
-        return _is_write_request(stripped)
+        return _is_write_path(stripped, kinds)
     return any(map(_is_write_line, stripped.splitlines()))
-
-
-def _is_write_request(text: str) -> bool:
-    """Whether a part of a path or of a dotted name is a write."""
-    parts = re.split(r"[/.:]", text)
-    return any(_names_kind(part, REQUEST_KINDS) for part in parts)
 
 
 def _is_write_line(line: str) -> bool:
@@ -125,6 +184,19 @@ def _is_write_line(line: str) -> bool:
     words = split_name(line)
     verb = find_verb(words[0]) if words else None
     return verb is not None and verb.kind in WRITE_KINDS
+
+
+def _is_write_path(path: str, kinds: Set[str]) -> bool:
+    """Whether a part of a path names a write; a noun in front names a record: `/notes/1/star`, but not `note`."""
+    _, host_mark, rest = path.partition("://")
+    parts = [part for part in re.split(r"[/.:]", path) if part]
+    if host_mark:
+        parts = [part for part in re.split(r"[/.:]", rest.partition("/")[2]) if part]
+    for position, part in enumerate(parts):
+        is_record = position == 0 and part in NOUNS
+        if not is_record and _names_kind(part, kinds):
+            return True
+    return False
 
 
 def _names_write(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..sources.modules import (
     FUNCTIONS,
@@ -30,7 +30,10 @@ PARAMETERS = {
 FETCHES = {"sql", "statement", "cypher"}  # fetch(query) may look for a word
 WRAPS = {"text", "gql", "SQL", "str", "strip", "rstrip", "encode", "dedent"}
 METHODS = {"method", "verb", "http_method", "request_method"}
-ENCODING = {"encoding", "errors", "mode", "newline"}
+# Keywords whose texts say nothing of what a call does.
+MANNERS = {"encoding", "errors", "mode", "newline", "headers", "timeout"}
+POST = "post"
+SENT_POST = ("create", False, "it sends POST")
 METHOD = re.compile("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
 
 
@@ -49,13 +52,26 @@ def find_dispatched_method(
 
 
 def find_sent_methods(
-    function: Function, call: ast.Call
+    function: Function, call: ast.Call, texts: Iterable[str] = ()
 ) -> list[tuple[str, bool, str]]:
-    """The method that a helper sends: its argument, as request("DELETE", url), or its default."""
+    """The method that a helper sends: its argument, as request("DELETE", url), or its default.
+
+    Args:
+        function: The helper.
+        call: A call of it.
+        texts: The texts that the call passes by the names of constants.
+    """
     if not METHODS & list_parameter_names(function):
         return []
-    default_method = _find_default_method(function)
-    verb = find_http_method(call) or str(getattr(default_method, "value", "")).lower()
+    verb = find_http_method(call)
+    for text in texts:
+        if not verb and METHOD.fullmatch(text):
+            verb = text.lower()
+    if not verb:
+        default_method = _find_default_method(function)
+        verb = str(getattr(default_method, "value", "")).lower()
+    if verb == POST:
+        return [SENT_POST]
     kind = load_vocabulary()["http"].get(verb)
     return [(kind, True, f"it sends {verb.upper()}")] if kind else []
 
@@ -77,9 +93,15 @@ def _find_default_method(function: Function) -> ast.expr | None:
     return None
 
 
-def find_open_mode(call: ast.Call) -> str:
-    """The mode in which a call opens a file to write; empty if it only reads."""
-    values = [*call.args, *list_keyword_values(call, "mode")]
+def find_open_mode(call: ast.Call, *, of_path: bool = False) -> str:
+    """The mode in which a call opens a file to write; empty if it only reads.
+
+    Args:
+        call: A call of `open`.
+        of_path: Whether the object that is opened is the one before the dot, so that the mode comes first.
+    """
+    positional = call.args if of_path else call.args[1:]
+    values = [*positional, *list_keyword_values(call, "mode")]
     for value in values:
         if (
             isinstance(value, ast.Constant)
@@ -160,7 +182,7 @@ def list_passed_texts(call: ast.Call, scope: Scope) -> Iterator[str]:
     """The texts that the arguments of a call contain, also by a local name."""
     values = [*call.args]
     for keyword in call.keywords:
-        if keyword.arg not in ENCODING:
+        if keyword.arg not in MANNERS:
             values.append(keyword.value)
     for value in values:
         parts: list[ast.AST] = [value]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from ..auditing.verbs import parse_name
+from ..auditing.verbs import parse_name, split_name
 from ..sources.modules import (
     FUNCTIONS,
     Function,
@@ -28,11 +28,19 @@ from .external_calls import (
     CallEffect,
     find_external_effects,
     is_preparation,
+    is_setup_name,
 )
 from .memoization import find_memo_places
 from .pure_calls import is_pure_call
 from .scopes import Scope, is_temporary, root_name, shorten_expression
-from .statements import RUN, classify_statement, is_setup, read_text, resolve_text
+from .statements import (
+    RUN,
+    classify_statement,
+    find_target,
+    is_setup,
+    read_text,
+    resolve_text,
+)
 from .stores import Stores
 from .vocabulary import load_vocabulary, load_words
 
@@ -45,6 +53,7 @@ CREDENTIAL_CALLS = {"open", "write", "write_text", "dump", "remove", "unlink", "
 ENDINGS = {"kill", "terminate", "send_signal"}
 STARTED = re.compile(r"\b(?:Popen|create_subprocess_exec|create_subprocess_shell)\(")
 PROCESS = re.compile(r"(?i)(?:^|_|\.)(?:proc|process|child|popen)$")
+HTTP_CHANGES = {"put", "patch"}
 # The depth at which each function was read, with the parameters that its caller has written out.
 ReadDepths = dict[tuple[ast.AST, frozenset[str]], int]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
@@ -63,6 +72,7 @@ class Effect:
         aside: Whether it only sets up or remembers: tables that may be missing, folders, memos.
         function: The function whose source shows it.
         discards: Whether nothing uses what the call returns.
+        call_texts: The texts in the arguments of the call.
     """
 
     kind: str
@@ -73,6 +83,7 @@ class Effect:
     aside: bool = False
     function: ast.AST | None = field(default=None, repr=False)
     discards: bool = False
+    call_texts: tuple[str, ...] = ()
 
     @property
     def sends(self) -> bool:
@@ -312,7 +323,7 @@ class Reader:
         if isinstance(node.ctx, ast.Load):
             method = self._find_property(visit.module, node, visit.scope)
             if method:
-                self._read_callee(visit, method, frozenset(), visit.effects)
+                self._read_callee(visit, method, frozenset())
             return
         if node.attr.startswith("_") or is_temporary(ast.unparse(node)):
             return
@@ -331,13 +342,12 @@ class Reader:
         visit: Visit,
         callee: Place,
         literal_parameters: frozenset[str],
-        effects: list[Effect],
     ) -> None:
         """Read a function that the visited one calls, unless it is too far down."""
         depth = visit.depth + 1
         if depth <= DEEPEST:
             self._read_function(
-                callee, depth, visit.read_depths, effects, literal_parameters
+                callee, depth, visit.read_depths, visit.effects, literal_parameters
             )
 
     def _read_call(self, visit: Visit, call: ast.Call) -> None:
@@ -360,10 +370,14 @@ class Reader:
         self, visit: Visit, call: ast.Call, callee: Place
     ) -> None:
         function = callee.node
-        if not isinstance(function, FUNCTIONS) or is_preparation(function.name):
+        if not isinstance(function, FUNCTIONS):
+            return
+        if is_preparation(function.name):
+            self._read_preparation(visit, callee)
             return
         depth = visit.depth + 1
-        sent_methods = find_sent_methods(function, call)
+        texts = self._list_texts(visit.module, call, visit.scope)
+        sent_methods = find_sent_methods(function, call, texts)
         visit.effects.extend(_build_effects(sent_methods, depth))
         visit.effects.extend(_find_passed_methods(function, call, depth))
         literals = list_literal_parameters(
@@ -372,7 +386,22 @@ class Reader:
         if _encloses_both(visit.module, function, call):
             # a function in this one shares its parameters
             literals |= visit.literal_parameters
-        self._read_callee(visit, callee, literals, visit.effects)
+        self._read_callee(visit, callee, literals)
+
+    def _read_preparation(self, visit: Visit, callee: Place) -> None:
+        """What a helper changes that by its name only prepares: a log or a cache, but no other records."""
+        if not isinstance(callee.node, FUNCTIONS) or is_setup_name(callee.node.name):
+            return
+        for effect in self._read_apart(visit, callee):
+            if effect.sure and not effect.aside and changes_records(effect):
+                visit.effects.append(effect)
+
+    def _read_apart(self, visit: Visit, callee: Place) -> list[Effect]:
+        """The effects of a function, which is read again where the tool itself calls it."""
+        inner: list[Effect] = []
+        apart = replace(visit, read_depths={}, effects=inner)
+        self._read_callee(apart, callee, frozenset())
+        return inner
 
     def _read_external_call(self, visit: Visit, call: ast.Call) -> None:
         """A call that leaves the project."""
@@ -385,6 +414,7 @@ class Reader:
             visit.depth,
             _name_function(call),
             discards=_discards(visit.module, call),
+            call_texts=tuple(self._list_texts(visit.module, call, visit.scope)),
         )
         visit.effects.extend(effects)
         if any(effect.sure for effect in effects):
@@ -403,14 +433,24 @@ class Reader:
         for place in callees:
             called.add(place.node)
         texts = self._passed_texts.setdefault(caller, [])
-        texts.extend(list_passed_texts(call, scope))
+        texts.extend(self._list_texts(module, call, scope))
+
+    def _list_texts(
+        self, module: Module, call: ast.Call, scope: Scope
+    ) -> Iterator[str]:
+        """The texts that a call passes, also by the name of a constant."""
+        yield from list_passed_texts(call, scope)
+        for argument in list_passed_values(call):
+            for node in ast.walk(argument):
+                if text := resolve_text(self.project, module, node):
+                    yield text
 
     def _read_constructor(self, visit: Visit, owner: Place) -> None:
         """What making an object loses; that it connects, or makes a folder, nobody notices."""
         inner: list[Effect] = []
         for name in MAKING:
             if method := self._find_method(owner, name):
-                self._read_callee(visit, method, frozenset(), inner)
+                inner += self._read_apart(visit, method)
         for effect in inner:
             if effect.kind in ("delete", "consume") and effect.sure:
                 visit.effects.append(effect)
@@ -506,17 +546,34 @@ class Reader:
         return None
 
 
+def changes_records(effect: Effect) -> bool:
+    """Whether an effect changes rows of a table, or a record over HTTP, that is no log and no session."""
+    if effect.callee in HTTP_CHANGES or effect.text.startswith("it sends "):
+        return True
+    table = find_target(effect.text)
+    return bool(table) and load_words("bookkeeping").isdisjoint(split_name(table))
+
+
 def _build_effects(
     signals: Iterable[CallEffect],
     depth: int,
     callee: str = "",
     *,
     discards: bool = False,
+    call_texts: tuple[str, ...] = (),
 ) -> list[Effect]:
     """Effects of one call at a depth."""
     effects: list[Effect] = []
     for kind, sure, text in signals:
-        effect = Effect(kind, sure, text, depth, callee, discards=discards)
+        effect = Effect(
+            kind,
+            sure,
+            text,
+            depth,
+            callee,
+            discards=discards,
+            call_texts=call_texts,
+        )
         effects.append(effect)
     return effects
 

@@ -10,7 +10,13 @@ from functools import cached_property
 
 from ..auditing.verbs import parse_name, split_name
 from ..sources.modules import Module, Project, list_keyword_values, list_names
-from .call_arguments import find_http_method, find_open_mode, find_passed_parameter
+from .call_arguments import (
+    POST,
+    SENT_POST,
+    find_http_method,
+    find_open_mode,
+    find_passed_parameter,
+)
 from .scopes import Scope, is_temporary, root_name, shorten_expression
 from .statements import RUN
 from .vocabulary import load_calls, load_vocabulary, load_words
@@ -31,6 +37,7 @@ STORED_KINDS = {
     "update": "put",
 }
 PLAIN_OBJECTS = {"logger", "logging", "log", "ctx", "context", "json", "re", "math"}
+OPENERS = {"open", "builtins.open", "io.open", "aiofiles.open"}
 CallEffect = tuple[str, bool, str]
 # Objects that stand for what is stored elsewhere.
 STORED = re.compile(
@@ -126,10 +133,10 @@ def find_external_effects(
         ):
             yield kind, True, text
         return
-    if dotted in ("open", "builtins.open", "io.open", "aiofiles.open") or (
-        isinstance(call.func, ast.Attribute) and call.func.attr == "open" and call.args
-    ):
-        if (mode := find_open_mode(call)) and not temporary:
+    is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "open"
+    if dotted in OPENERS or (is_method and call.args):
+        of_path = dotted not in OPENERS and not _is_module(module, call.func)
+        if (mode := find_open_mode(call, of_path=of_path)) and not temporary:
             kind = {"a": "append", "x": "create"}.get(mode, "save")
             yield kind, True, f"{text} to write"
         return
@@ -137,7 +144,7 @@ def find_external_effects(
     if name in ("urlopen", "Request") and (
         len(call.args) > 1 or list_keyword_values(call, "data")
     ):
-        yield "create", False, "it sends POST"
+        yield SENT_POST
     if dotted.split(".")[0] in HARMLESS & {*module.imports.values()}:
         return
     if isinstance(call.func, ast.Attribute):
@@ -147,6 +154,15 @@ def find_external_effects(
         yield kind, True, f"it sends {verb.upper()}"
     elif isinstance(call.func, ast.Name):
         yield from _classify_function(module, call.func.id, scope, text)
+
+
+def _is_module(module: Module, function: ast.expr) -> bool:
+    """Whether a function belongs to an imported module, as `gzip.open`."""
+    if not isinstance(function, ast.Attribute) or not isinstance(
+        function.value, ast.Name
+    ):
+        return False
+    return function.value.id in module.imports
 
 
 def _classify_function(
@@ -249,7 +265,7 @@ def _classify_request(method: MethodCall) -> list[CallEffect] | None:
     if verb := find_http_method(method.call, method.scope):
         if kind := kinds.get(verb):
             return [(kind, True, f"it sends {verb.upper()}")]
-        return []
+        return [SENT_POST] if verb == POST else []
     return None
 
 
@@ -418,3 +434,9 @@ def is_preparation(name: str) -> bool:
     if any(verb.kind in ("remove", "run") for verb in parse_name(name)):
         return False
     return bool({*parts[:1], *parts[-1:]} & load_words("plumbing"))
+
+
+def is_setup_name(name: str) -> bool:
+    """Whether a helper makes what the server itself needs, before any call: a schema, a connection."""
+    parts = split_name(name)
+    return bool({*parts[:1], *parts[-1:]} & load_words("setup"))

@@ -152,6 +152,12 @@ TARGET = re.compile(
 )
 
 
+def find_target(text: str) -> str:
+    """The table that a statement changes; empty where it names none."""
+    target = TARGET.search(text)
+    return target[1] if target else ""
+
+
 def is_setup(text: str) -> bool:
     """Whether statements only prepare tables, or keep what names itself a cache or the version of a schema."""
     for part in REMARKS.sub(" ", text).split(";"):

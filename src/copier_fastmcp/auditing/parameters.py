@@ -1,7 +1,7 @@
 """Evidence in the parameters and in the result of a tool."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -94,6 +94,23 @@ def has_identity(tool: Tool) -> bool:
     return bool(_list_ending(tool, get_word_list("identities")))
 
 
+def find_optional_identity(tool: Tool) -> str | None:
+    """The optional parameter that names the tool's own record, as `id` or `page_id` in `save_page`."""
+    schema = tool.wire.get("inputSchema")
+    listed = schema.get("required") if isinstance(schema, Mapping) else None
+    required = listed if isinstance(listed, list) else []
+    subject = set(split_name(tool.name))
+    for name in sorted(tool.parameters):
+        is_identity = _get_last_word(name) in get_word_list("identities")
+        if (
+            is_identity
+            and name not in required
+            and subject >= set(split_name(name)[:-1])
+        ):
+            return name
+    return None
+
+
 def list_positions(tool: Tool) -> list[str]:
     """The parameters that name a position, which may hold something else at the next call."""
     return _list_ending(tool, get_word_list("places"))
@@ -176,6 +193,10 @@ def _collect_repetition_evidence(texts: ToolTexts) -> Iterator[Evidence]:
     if versions:
         text = f"it takes {versions[0]!r}, which a second call does not match"
         yield Evidence("version", IDEMPOTENT, False, CERTAIN, text)
+    identity = find_optional_identity(tool)
+    if identity and _adds_or_changes(texts.description_verbs):
+        text = f"without {identity!r} it adds each time"
+        yield Evidence("parameters", IDEMPOTENT, False, CERTAIN, text)
     verbs = (*texts.name_verbs, *texts.description_verbs)
     removes = "remove" in list_kinds(verbs)
     positions = list_positions(tool)
@@ -208,6 +229,12 @@ def _collect_repetition_evidence(texts: ToolTexts) -> Iterator[Evidence]:
 
 def _is_quality(name: str) -> bool:
     return not get_word_list("qualities").isdisjoint(split_name(name))
+
+
+def _adds_or_changes(verbs: Sequence[Verb]) -> bool:
+    """Whether verbs leave open if a record is made or changed: `create or update`."""
+    is_change = any(verb.word in get_word_list("upserted") for verb in verbs)
+    return is_change and any(verb.kind == "add" for verb in verbs)
 
 
 def _list_beginning(tool: Tool, word: str) -> list[str]:

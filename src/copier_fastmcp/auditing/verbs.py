@@ -42,6 +42,12 @@ OBJECT = r"(?:an?|the|all|any|one|each|every|new|existing|your|its|it|them|this|
 JOINED = re.compile(
     r"(,? (?:and|or|then|and/or|or else)|,|/|;)(?: then| also| optionally| \w+ly)* ([a-z]+)(?![a-z-])"
 )
+# What follows the first word of `Full-text search across the issues`.
+LEADING_NOUN = re.compile(
+    r"(?:-\w+)?(?: ([a-z]+))? (?:of|for|over|on|across|in|within|through)\b"
+)
+# `starting from an offset` describes what is read.
+DESCRIBED = re.compile(r" (?:from|at|with)\b")
 ANSWERING = re.compile(r"answer(?:s|ing)? (?:\w+ )?questions?\b", re.IGNORECASE)
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*[-*#])")
 
@@ -363,8 +369,8 @@ def _find_performed_act(following: Sequence[str]) -> list[Verb]:
 
 
 def _find_leading_noun(clause: Clause) -> Verb | None:
-    """The act of a sentence without a verb: `full-text search for`, `deletion of`."""
-    noun = re.match(r"(?: ([a-z]+))? (?:of|for|over|on)\b", clause.remainder)
+    """The act of a sentence without a verb: `full-text search across`, `deletion of`."""
+    noun = LEADING_NOUN.match(clause.remainder)
     if noun is None:
         return None
     if not noun[1]:
@@ -439,6 +445,8 @@ def _find_joined_verbs(clause: Clause) -> Iterator[Verb]:
         following = remainder[match.end() :]
         verb = find_verb(word)
         if verb is None or _is_third_person(word) is not in_third_person:
+            continue
+        if word.endswith("ing") and verb.kind == "act" and DESCRIBED.match(following):
             continue
         is_adjacent = re.search(r"[a-z]", remainder[reached : match.start()]) is None
         if is_adjacent:

@@ -137,6 +137,7 @@ def _tool(
         tool["scopes"] = scopes
     tool["why"] = _why(operation, derived)
     _add_nulls(tool, collected)
+    _describe_open_objects(tool["params"])
     row = Imported(
         operation,
         derived,
@@ -191,6 +192,16 @@ def _add_nulls(tool: dict[str, Any], collected: Inputs) -> None:
     about = "Fields to set to null."
     param = {"name": name, "in": "nulls", "choices": fields, "description": about}
     tool["params"] += [param]
+
+
+def _describe_open_objects(params: list[dict[str, Any]]) -> None:
+    """Say of inputs that they take any fields, where a tool takes nothing else."""
+    if not all(param.get("type") in ("dict", "list[dict]") for param in params):
+        return
+    if any("Fields:" in param["description"] for param in params):
+        return
+    for param in params:
+        param["description"] = clean(f"{param['description']} Any fields.", 300)
 
 
 def _sends(collected: Inputs) -> bool:

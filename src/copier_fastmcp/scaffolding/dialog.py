@@ -19,6 +19,7 @@ from .tool_preview import (
     find_name_mistake,
     list_signatures,
     print_preview,
+    strip_record,
 )
 
 USUAL = "title, content"  # the fields of a record that nobody named
@@ -260,7 +261,9 @@ class Dialog:
         prompts.print_line("A type follows from the name of a field, or is written:")
         prompts.print_line("title, url, tags (list), read (yes/no), state (new|old)")
         while True:
-            fields = prompts.ask_text(question, fields, usual=USUAL)
+            fields = strip_record(
+                prompts.ask_text(question, fields, usual=USUAL), record
+            )
             self.answers.pop("fields", None)
             if fields == USUAL:
                 return True

@@ -23,6 +23,7 @@ from ..project.pinning import pin, uv
 from ..project.proofs import Proofs, run_proofs
 from ..terminal.text_tables import print_table
 from ..tools_answer import parse_entries
+from ..wrapping import print_text
 from .destination import Placement, compare_files, place_files
 from .tool_preview import HEADS, build_rows
 
@@ -199,7 +200,7 @@ def write_server(plan: Plan, answers: Mapping[str, Any], project: Path) -> int:
         if not plan.asking:
             _print_tools(answers)
         for line in proofs.lines() if proofs else []:
-            print(one_line(line))
+            print_text(one_line(line))
     if failure:
         print_message(f"{failure}; the files of {destination} are written")
     if not plan.json_output:
@@ -273,9 +274,7 @@ def _install(destination: Path, *, verbose: bool) -> None:
         UnableError: uv is missing, or uv or the new server fails.
     """
     if verbose:
-        print(
-            "  uv sync installs it; the first time this takes a minute ...", flush=True
-        )
+        print("  uv sync installs it; a first time takes a minute ...", flush=True)
     if reason := uv(destination, "sync", "--quiet"):
         raise UnableError(f"uv sync: {reason}")
     if verbose:

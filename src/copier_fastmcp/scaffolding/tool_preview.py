@@ -110,6 +110,12 @@ def find_created_record(tools: object) -> str:
     return ""
 
 
+def strip_record(fields: str, record: str) -> str:
+    """Return fields without the name of their record in front, as an answers file has it."""
+    name, _, rest = fields.partition(":")
+    return rest.strip() if name.strip() == record else fields
+
+
 def list_signatures(project: Path) -> list[str]:
     """Return the signatures of the creating tools of a rendered project, a line each."""
     lines = []

@@ -124,6 +124,10 @@ class ToolDiscovery(RegistrationArguments):
             if self._is_registration(module, target):
                 yield self._build_tool(module, decorator, call, place)
                 continue
+            if self._may_register(module, decorator):
+                tool = self._build_tool(module, decorator, None, place)
+                yield replace(tool, own_decorator=ast.unparse(decorator))
+                continue
             for inner in self._list_inner_registrations(module, target):
                 self._followed.add(inner.node)
                 tool = self._build_tool(module, decorator, call, place)
@@ -137,6 +141,15 @@ class ToolDiscovery(RegistrationArguments):
                     own_decorator=ast.unparse(target),
                     hints=tool.hints or registration.hints,
                 )
+
+    def _may_register(self, module: Module, decorator: ast.expr) -> bool:
+        """Whether a decorator is chosen while the server starts: `(mcp.tool if DEBUG else plain)`."""
+        if not isinstance(decorator, ast.IfExp | ast.BoolOp):
+            return False
+        for node in ast.walk(decorator):
+            if isinstance(node, ast.expr) and self._is_registration(module, node):
+                return True
+        return False
 
     def _is_registration(self, module: Module, target: ast.expr) -> bool:
         """Whether an expression is `mcp.tool`, of whatever holds a server."""
@@ -383,6 +396,13 @@ class ToolDiscovery(RegistrationArguments):
             return
         name = expression.id
         for around in module.above(expression):
+            if isinstance(around, ast.For) and expression.id in list_names(
+                around.target
+            ):
+                if isinstance(around.target, ast.Name):
+                    place = self.project.resolve(module, around.iter)
+                    yield place or Place(module, around.iter)
+                return
             if not isinstance(around, (*FUNCTIONS, ast.Module)):
                 continue
             for node in ast.walk(around):

@@ -5,7 +5,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from .modules import FUNCTIONS, Function, Module, Place, Project, index_keywords
+from .modules import (
+    FUNCTIONS,
+    Function,
+    Module,
+    Place,
+    Project,
+    index_keywords,
+    list_keyword_values,
+    list_names,
+)
 from .receivers import SDK_1, SDK_2, Receivers
 from .registrations import RegistrationArguments, SourceTool
 
@@ -21,6 +30,8 @@ HANDLER_NAMES = (
     "tool_{}",
     "do_{}",
 )
+# Functions that hand on the tools that they get.
+COPIES = {"list", "tuple", "sorted", "filter", "values"}
 SCHEMA_KEYWORDS = {"inputSchema": SDK_1, "input_schema": SDK_2}
 
 
@@ -36,10 +47,30 @@ class LowLevelTools(RegistrationArguments):
         """Every tool that is listed as a literal, and one row for each list that is made at run time."""
         for module in self.project.modules.values():
             for node in module.nodes:
+                if isinstance(node, FUNCTIONS) and _lists_tools(node):
+                    yield from self._build_dynamic_lists(module, node)
                 if not isinstance(node, ast.Call):
                     continue
                 if self.receivers.is_tool_type(module, node):
                     yield from self._build_listed_tools(module, node)
+                for handler in list_keyword_values(node, "on_list_tools"):
+                    place = self.project.resolve(module, handler)
+                    if place and isinstance(place.node, FUNCTIONS):
+                        yield from self._build_dynamic_lists(place.module, place.node)
+
+    def _build_dynamic_lists(
+        self, module: Module, handler: Function
+    ) -> Iterator[SourceTool]:
+        """One row for each part of a list of tools that is made while the server runs."""
+        for part in DynamicLists(self.project, self.receivers).find(module, handler):
+            yield SourceTool(
+                "*",
+                module,
+                part,
+                exact=False,
+                reason=AT_RUN_TIME,
+                low_level=True,
+            )
 
     def _build_listed_tools(
         self, module: Module, call: ast.Call
@@ -163,6 +194,106 @@ def _find_schema_keyword(keywords: Mapping[str, ast.expr]) -> str | None:
         if keyword in keywords:
             return keyword
     return None
+
+
+class DynamicLists:
+    """Finds the parts of a list of tools that the source does not show."""
+
+    def __init__(self, project: Project, receivers: Receivers) -> None:
+        """Remember the project."""
+        self.project = project
+        self.receivers = receivers
+        self._visited: set[tuple[Function, str]] = set()
+
+    def find(
+        self, module: Module, handler: Function, depth: int = 2
+    ) -> Iterator[ast.expr]:
+        """The expressions of a handler that may be tools and show none.
+
+        Args:
+            module: The file of the handler.
+            handler: A function that returns tools.
+            depth: How many calls farther down functions of the project are read.
+        """
+        for node in ast.walk(handler):
+            if isinstance(node, ast.Return) and node.value is not None:
+                yield from self._find_in(module, handler, node.value, depth)
+
+    def _find_in(
+        self, module: Module, handler: Function, value: ast.expr, depth: int
+    ) -> Iterator[ast.expr]:
+        parts: list[ast.expr] = []
+        match value:
+            case ast.List(elts=elements) | ast.Tuple(elts=elements):
+                parts = elements
+            case ast.BinOp(left=left, right=right):
+                parts = [left, right]
+            case ast.IfExp(body=body, orelse=orelse):
+                parts = [body, orelse]
+            case ast.Starred(value=inner) | ast.Await(value=inner):
+                parts = [inner]
+            case ast.ListComp(elt=element, generators=[generator, *_]):
+                is_call = isinstance(element, ast.Call | ast.Name)
+                parts = [generator.iter] if isinstance(element, ast.Name) else []
+                if not is_call:
+                    yield value
+            case ast.Name() if (handler, value.id) not in self._visited:
+                self._visited.add((handler, value.id))
+                parts = _list_assigned_parts(handler, value.id)
+            case ast.Call():
+                yield from self._find_in_call(module, handler, value, depth)
+        for part in parts:
+            yield from self._find_in(module, handler, part, depth)
+
+    def _find_in_call(
+        self, module: Module, handler: Function, call: ast.Call, depth: int
+    ) -> Iterator[ast.expr]:
+        if self.receivers.is_tool_type(module, call):
+            return
+        name = ast.unparse(call.func).rpartition(".")[2]
+        place = self.project.resolve(module, call.func)
+        if place and isinstance(place.node, FUNCTIONS):
+            if depth and not _returns_one_tool(place.node):
+                for _ in self.find(place.module, place.node, depth - 1):
+                    yield call
+                    return
+        elif name == "ListToolsResult":
+            for listed in list_keyword_values(call, "tools"):
+                yield from self._find_in(module, handler, listed, depth)
+        elif name in COPIES:
+            for argument in call.args:
+                yield from self._find_in(module, handler, argument, depth)
+        elif isinstance(call.func, ast.Name):
+            yield call
+
+
+def _returns_one_tool(function: Function) -> bool:
+    """Whether a function makes one tool, which is found where it is made."""
+    return function.returns is not None and "Tool" in ast.unparse(function.returns)
+
+
+def _lists_tools(function: Function) -> bool:
+    """Whether a decorator makes a function the handler that lists the tools."""
+    for decorator in function.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else None
+        if isinstance(target, ast.Attribute) and target.attr == "list_tools":
+            return True
+    return False
+
+
+def _list_assigned_parts(function: Function, name: str) -> list[ast.expr]:
+    """What a function assigns to a local name, and what it adds to that."""
+    parts: list[ast.expr] = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            names = [ast.unparse(target) for target in node.targets]
+            if name in names and name not in list_names(node.value):
+                parts.append(node.value)
+        elif isinstance(node, ast.AugAssign) and ast.unparse(node.target) == name:
+            parts.append(node.value)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == f"{name}.extend":
+            parts.extend(node.args)
+    return parts
 
 
 def read_listed_parameters(tool: SourceTool) -> dict[str, Any]:

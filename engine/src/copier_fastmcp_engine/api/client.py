@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, ClassVar, Protocol, Self
-from urllib.parse import urljoin, urlsplit
 
 import anyio
 import httpx2
@@ -339,6 +338,7 @@ class ApiClient:
             redactor,
             wrong_address=wrong_address,
             token_hint="" if self._sends_token(response) else self._token_hint(),
+            is_cut=is_cut,
         )
         return _Refusal(response.status_code, message, _parse_retry_after(response))
 
@@ -381,10 +381,14 @@ def _redirect_target(response: httpx2.Response, method: str) -> str | None:
     """Return where a read is redirected to within the origin that has the token; None otherwise."""
     if response.status_code not in MOVED or method not in ("GET", "HEAD"):
         return None
-    url = str(response.url)
-    target = urljoin(url, response.headers.get("Location", ""))
-    same_origin = urlsplit(target)[:2] == urlsplit(url)[:2]
-    return target if same_origin and "Location" in response.headers else None
+    location = response.headers.get("Location", "")
+    try:
+        target = response.url.join(location)
+    except (ValueError, httpx2.InvalidURL):  # not an address
+        return None
+    source = response.url
+    is_same = (target.scheme, target.netloc) == (source.scheme, source.netloc)
+    return str(target) if location and is_same and not target.userinfo else None
 
 
 def _parse_retry_after(response: httpx2.Response) -> float | None:

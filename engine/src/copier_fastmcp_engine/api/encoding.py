@@ -19,6 +19,7 @@ MULTIPART = "multipart/form-data"
 # Beyond this a float does not hold every whole number.
 LARGEST_EXACT = 2**53
 HEADER_VALUE = re.compile("[ -~]*")
+JSON_TYPE = re.compile(r"(?:^|[/.+-])json$")
 # How a list is written in one text, by OpenAPI's name of the style.
 DELIMITERS = {"form": ",", "spaceDelimited": " ", "pipeDelimited": "|"}
 
@@ -170,8 +171,8 @@ def encode_body(body: Any, content_type: str, folder: str = "") -> dict[str, Any
 
 
 def is_json(media_type: str) -> bool:
-    """Tell whether a media type is JSON."""
-    return media_type == "application/json" or media_type.endswith("+json")
+    """Tell whether a media type is JSON, also one that only some APIs write: `text/json`, `json`."""
+    return bool(JSON_TYPE.search(media_type))
 
 
 def _form_fields(body: Mapping[str, Any]) -> dict[str, list[str]]:

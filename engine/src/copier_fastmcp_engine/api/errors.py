@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,7 +25,12 @@ MESSAGE_FIELDS = (
     "msg",
 )
 DETAIL_FIELDS = ("exception_detail", "details", "validation_errors")
+# Messages are not nested deeper than this; a hostile body may be.
+DEEPEST_MESSAGE = 12
+LONGEST_HOST = 100
+LONGEST_PAUSE = 6
 REMEDIES = {
+    304: "it has not changed since that version",
     400: "correct the arguments and call again",
     401: "the API does not accept this server's token; tell its operator",
     403: "this server's token does not permit this; tell its operator",
@@ -62,6 +68,9 @@ def describe_unreachable(
     unsure = (
         "" if is_read or never_sent(error) else "; it may have been done, so look first"
     )
+    if isinstance(error, httpx2.RemoteProtocolError):
+        problem = "is not HTTP, or ended early; try again later"
+        return f"{request}: the response of {host} {problem}{unsure}"
     return f"{request}: {kind}, so {host} cannot be reached; try again later{unsure}"
 
 
@@ -90,6 +99,7 @@ def describe_refusal(
     *,
     wrong_address: str,
     token_hint: str,
+    is_cut: bool = False,
 ) -> str:
     """Return one line for a response with a status that is no success.
 
@@ -100,11 +110,11 @@ def describe_refusal(
         redactor: Removes the secrets.
         wrong_address: What to say where the response is a web page and not the API's.
         token_hint: What to say of a 401 where no token is sent; empty where one is.
+        is_cut: Whether there are more bytes than these.
     """
     status = response.status_code
-    kind, media_type, body = parse_body(
-        content, response.headers.get("Content-Type", "")
-    )
+    content_type = response.headers.get("Content-Type", "")
+    kind, media_type, body = parse_body(content, content_type, partial=is_cut)
     if media_type == "text/html" and status in (404, 405):
         return f"{wrong_address.format(answered=f'{status} text/html')}"
     if kind is BodyKind.JSON:
@@ -117,14 +127,27 @@ def describe_refusal(
         remedy = "try again later"
     elif status == 401 and token_hint:
         remedy = token_hint
-    elif response.is_redirect:
-        place = urlsplit(response.headers.get("Location", "")).netloc or "another path"
-        remedy = f"the API has moved to {redactor.text(place)}; tell the operator"
+    elif response.is_redirect and status not in REMEDIES:
+        place = _host_of(redactor.text(response.headers.get("Location", "")))
+        remedy = f"the API has moved to {place or 'another path'}; tell the operator"
     retry_after = response.headers.get("Retry-After", "")
-    if status in (429, 503) and retry_after.isdecimal():
+    is_pause = retry_after.isdecimal() and len(retry_after) <= LONGEST_PAUSE
+    if status in (429, 503) and is_pause:
         remedy += f" ({retry_after} s)"
     answered = f"{request} answered {status}"
     return f"{answered}: {message}; {remedy}" if message else f"{answered}; {remedy}"
+
+
+def _host_of(location: str) -> str:
+    """Return the host of an address without a user and a password; empty where there is none."""
+    try:
+        parts = urlsplit(location)
+        host = parts.hostname or ""
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:  # not an address
+        return ""
+    plain = "".join(filter(str.isprintable, host))[:LONGEST_HOST]
+    return f"{plain}{port}"
 
 
 def shorten(message: str) -> str:
@@ -141,33 +164,46 @@ def first_line(text: str) -> str:
     return "" if plain.startswith("<") else plain.split("\n", 1)[0]
 
 
-def extract_message(body: Any) -> str:
+def extract_message(body: Any, depth: int = 1) -> str:
     """Return the API's own words for what went wrong, empty if there are none.
+
+    Each part of the body is visited once.
 
     Args:
         body: The parsed body of an error.
+        depth: How deep in the body of the response this part is.
     """
     if isinstance(body, str):
         return body
-    if isinstance(body, list):
-        messages = [extract_message(item) for item in body[:3]]
-        return ", ".join(message for message in messages if message)
-    if not isinstance(body, dict):
+    if depth > DEEPEST_MESSAGE:
         return ""
-    message = ""
-    for name in MESSAGE_FIELDS:
-        message = extract_message(body.get(name))
-        if message:
-            break
+    if isinstance(body, list):
+        messages = [extract_message(item, depth + 1) for item in body[:3]]
+        return ", ".join(message for message in messages if message)
+    return _extract_from_object(body, depth) if isinstance(body, dict) else ""
+
+
+def _extract_from_object(body: dict[str, Any], depth: int) -> str:
+    """Return the message of an object: of its known fields, else of any other field."""
+    message = _first_message(body, MESSAGE_FIELDS, depth)
     for name in DETAIL_FIELDS:
-        details = extract_message(body.get(name))
+        details = extract_message(body.get(name), depth + 1)
         if details and details not in message:
             message = f"{message} {details}".strip()
     if message:
         return _with_location(body, message)
     if body and not any(isinstance(value, dict | list) for value in body.values()):
         return re.sub(r'[{}"]', "", json.dumps(body, ensure_ascii=False))
-    return next(filter(None, map(extract_message, body.values())), "")
+    others = [name for name in body if name not in MESSAGE_FIELDS + DETAIL_FIELDS]
+    return _first_message(body, others, depth)
+
+
+def _first_message(body: dict[str, Any], names: Iterable[str], depth: int) -> str:
+    """Return the first message of some fields."""
+    for name in names:
+        if message := extract_message(body.get(name), depth + 1):
+            return message
+    return ""
 
 
 def _with_location(body: dict[str, Any], message: str) -> str:

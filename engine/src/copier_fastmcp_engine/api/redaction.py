@@ -43,6 +43,7 @@ class Redactor:
         ]
         self._pattern = re.compile("|".join(patterns)) if patterns else None
         self._percent = re.compile("|".join(encoded)) if encoded else None
+        self._spellings = plain
         _watch(self)
 
     def text(self, text: str) -> str:
@@ -52,6 +53,15 @@ class Redactor:
         if self._percent is not None and "%" in text:
             text = self._percent.sub(MASK, text)
         return text
+
+    def without_cut_secret(self, text: str) -> str:
+        """Return a text that was cut without the start of a secret at its end."""
+        longest = 0
+        for spelling in self._spellings:
+            for length in range(SHORTEST, len(spelling)):
+                if text.endswith(spelling[:length]):
+                    longest = max(longest, length)
+        return f"{text[: len(text) - longest]}{MASK}" if longest else text
 
     def value(self, value: Any) -> Any:
         """Return a JSON value without the secrets, in keys as in values."""

@@ -1,5 +1,6 @@
 """Responses of the API, read within a limit of decoded bytes and otherwise unchanged."""
 
+import codecs
 import json
 import logging
 import math
@@ -24,22 +25,32 @@ from .redaction import Redactor
 ENCODINGS = "gzip, deflate"
 # zlib's number for a gzip or zlib header, whichever there is.
 ANY_HEADER = 32 + zlib.MAX_WBITS
+# Every member of a gzip body begins so; what else follows the first one is padding, which clients ignore.
+GZIP_MEMBER = b"\x1f\x8b"
+# Encodings that are none: some APIs send their charset in this header.
+NOT_ENCODED = frozenset(("", "identity", "none", "utf-8", "utf8"))
+# Python's codecs that are no charset of a text: escapes, parts of host names, an error.
+NOT_CHARSETS = frozenset(
+    ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
+)
+LONGEST_REASON = 60
+# Deeper values cannot be written by the protocol's library, or read by its clients.
+DEEPEST_VALUE = 150
 TEXT_TYPES = frozenset(
     (
         "application/graphql",
         "application/javascript",
-        "application/jsonl",
-        "application/ndjson",
         "application/toml",
         "application/x-javascript",
-        "application/x-jsonlines",
-        "application/x-ndjson",
         "application/x-www-form-urlencoded",
-        "application/x-yaml",
-        "application/xml",
-        "application/yaml",
     )
 )
+# The last word of a subtype that is text, as in `x-yaml`, `vnd.a+xml` and `.csv`, which is no media type at all.
+TEXT_SUBTYPE = re.compile(
+    r"[/.+-](?:csv|jsonl|jsonlines|ndjson|text|tsv|txt|xml|yaml|yml)$"
+)
+# The start of a number that was cut: it is another number.
+CUT_NUMBER = re.compile(r"[-+0-9.eE]+$")
 
 
 class BodyKind(StrEnum):
@@ -85,8 +96,11 @@ class ApiResponse:
 
     def next_cursor(self, parameter: str) -> str | None:
         """Return a parameter's value in the link to the next page, if the API sent such a link."""
-        query = dict(parse_qsl(urlsplit(self.next_link).query))
-        return query.get(parameter)
+        try:
+            query = urlsplit(self.next_link).query
+        except ValueError:  # not an address
+            return None
+        return dict(parse_qsl(query)).get(parameter)
 
     def structured(self) -> dict[str, Any]:
         """Return the body as structured content: an object as it is, anything else as `result`."""
@@ -156,7 +170,7 @@ async def read_limited(response: httpx2.Response, limit: int) -> tuple[bytes, bo
     if response.is_stream_consumed:  # a prepared response, as in tests
         return response.content[:limit], len(response.content) > limit
     coding = response.headers.get("Content-Encoding", "").strip().lower()
-    if coding in ("", "identity"):
+    if coding in NOT_ENCODED:
         chunks: AsyncIterator[bytes] = response.aiter_raw()
     elif coding in ("gzip", "x-gzip", "deflate"):
         chunks = _inflated_chunks(response, limit, coding)
@@ -179,7 +193,9 @@ async def _inflated_chunks(
     async for received in response.aiter_raw():
         data = received
         while data:
-            if decoder.eof:  # another gzip member follows
+            if decoder.eof:
+                if not data.startswith(GZIP_MEMBER[: len(data)]):
+                    return
                 decoder = zlib.decompressobj(ANY_HEADER)
             try:
                 decoded = decoder.decompress(data, limit + 1)
@@ -210,10 +226,11 @@ def parse_body(
     Returns:
         What the body is, its media type, and the value.
     """
-    media_type = content_type.partition(";")[0].strip().lower()
+    # A header that comes twice is joined by a comma.
+    media_type = re.split("[;,]", content_type)[0].strip().lower()
     if not content:
         return BodyKind.EMPTY, media_type, None
-    charset = _charset(content_type)
+    charset = _find_charset(content_type)
     if is_json(media_type) or not media_type:
         value, parsed = _parse_json(content, charset, partial=partial)
         if parsed:
@@ -227,38 +244,48 @@ def parse_body(
 
 def is_text(media_type: str) -> bool:
     """Tell whether a media type is text."""
-    textual = media_type.startswith("text/") or media_type.endswith(
-        ("+xml", "+yaml", "+text")
-    )
-    return textual or is_json(media_type) or media_type in TEXT_TYPES
+    is_textual = media_type.startswith("text/") or media_type in TEXT_TYPES
+    return is_textual or is_json(media_type) or bool(TEXT_SUBTYPE.search(media_type))
 
 
-def _charset(content_type: str) -> str:
+def _find_charset(content_type: str) -> str:
+    """Return the charset that a header names, empty where it names none that a text can have."""
     match = re.search(r"(?i)charset=[\"']?([\w.:-]+)", content_type)
-    return match[1] if match else "utf-8"
+    if not match:
+        return ""
+    try:
+        b" ".decode(match[1], "ignore")  # other codecs make no text
+        name = codecs.lookup(match[1]).name
+    except (LookupError, UnicodeError):
+        return ""
+    return "" if name.replace("_", "-") in NOT_CHARSETS else name
 
 
 def _decode(content: bytes, charset: str, *, partial: bool) -> str:
     """Decode text; bytes that do not fit are kept as the characters of Latin-1."""
-    if partial and charset.lower().replace("-", "") == "utf8":
-        return content.decode("utf-8", errors="ignore")
     for name in (charset, "utf-8"):
-        try:
-            return content.decode(name).removeprefix("\ufeff")
-        except (UnicodeDecodeError, LookupError):
+        if not name:
             continue
+        try:
+            decoder = codecs.getincrementaldecoder(name)()
+            # Where a body is cut, the last character may be.
+            text = decoder.decode(content, final=not partial)
+            text.encode()
+        except (UnicodeError, LookupError):
+            continue
+        return text.removeprefix("\ufeff")
     return content.decode("latin-1")
 
 
 def _parse_json(content: bytes, charset: str, *, partial: bool) -> tuple[Any, bool]:
-    """Return a JSON value, and whether the content is one."""
+    """Return a JSON value, and whether the content is one that can be returned as such."""
+    text = _decode(content, charset or json.detect_encoding(content), partial=partial)
     try:
         if partial:
-            return _make_storable(
-                pydantic_core.from_json(content, allow_partial=True)
-            ), True
-        text = _decode(content, charset, partial=False)
-        value = json.loads(text, parse_constant=str, parse_float=_parse_finite)
+            whole = CUT_NUMBER.sub("", text)
+            value = pydantic_core.from_json(whole, allow_partial=True)
+        else:
+            value = json.loads(text, parse_constant=str, parse_float=_parse_finite)
         return _make_storable(value), True
     except (ValueError, RecursionError):
         return None, False
@@ -270,21 +297,35 @@ def _parse_finite(text: str) -> float | str:
     return number if math.isfinite(number) else text
 
 
-def _make_storable(value: Any) -> Any:
-    """Return a value whose texts can be encoded: half a surrogate pair is written out."""
+def _make_storable(value: Any, depth: int = 1) -> Any:
+    """Return a value that can be written as JSON: half a surrogate pair and infinity become text.
+
+    Raises:
+        ValueError: The value is nested too deeply.
+    """
+    if depth > DEEPEST_VALUE:
+        raise ValueError("nested too deeply")
     if isinstance(value, str):
         return (
             value
             if value.isascii()
             else value.encode("utf-8", "backslashreplace").decode()
         )
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
     if isinstance(value, list):
-        return [_make_storable(item) for item in value]
+        return [_make_storable(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {
-            _make_storable(name): _make_storable(item) for name, item in value.items()
-        }
+        storable: dict[str, Any] = {}
+        for name, item in value.items():
+            storable[_make_storable(name)] = _make_storable(item, depth + 1)
+        return storable
     return value
+
+
+def _plain_reason(reason: str) -> str:
+    """Return the words of a status as a part of one line."""
+    return "".join(filter(str.isprintable, reason))[:LONGEST_REASON]
 
 
 def build_response(
@@ -311,16 +352,21 @@ def build_response(
     Raises:
         ToolError: A file is larger than the limit; half a file is of no use.
     """
-    content_type = response.headers.get("Content-Type", "")
+    content_type = redactor.text(response.headers.get("Content-Type", ""))
     kind, media_type, body = parse_body(content, content_type, partial=bool(cut))
     if kind is BodyKind.TEXT and is_json(media_type):
-        logger.warning("%s: the response is not the JSON that it claims to be", request)
+        logger.warning(
+            "%s: the response is not the JSON that it claims to be, or nested too deeply; returned as text",
+            request,
+        )
     if kind is BodyKind.BINARY:
         if cut:
             raise ToolError(cut)
         body = redactor.data(body)
     else:
         body = redactor.value(body)
+    if kind is BodyKind.TEXT and cut:
+        body = redactor.without_cut_secret(body)
     headers = {
         name.lower(): redactor.text(text) for name, text in response.headers.items()
     }
@@ -332,7 +378,7 @@ def build_response(
         kind=kind,
         body=body,
         address=redactor.text(str(response.url)),
-        reason=response.reason_phrase,
+        reason=_plain_reason(redactor.text(response.reason_phrase)),
         next_link=redactor.text(response.links.get("next", {}).get("url") or ""),
         cut=cut,
         wrong_address=wrong_address,

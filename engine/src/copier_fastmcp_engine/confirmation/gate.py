@@ -23,7 +23,7 @@ from mcp_types import ElicitRequestFormParams, ElicitResult, InputRequiredResult
 from opentelemetry import metrics, trace
 from pydantic_core import to_jsonable_python
 
-from ..arguments import find_type_mistakes
+from ..arguments import find_type_mistakes, spell_numbers
 from ..audit_log import recording
 from ..declarations import Declaration
 from ..private_api import replaced_round
@@ -204,6 +204,7 @@ async def serve(
     Raises:
         ToolError: An argument has a wrong type, or what the tool itself raises.
     """
+    arguments = spell_numbers(arguments, tool.parameters)
     confirm = arguments.get("confirm", False) if has_gate else None
     own_arguments = dict(arguments)
     if has_gate:

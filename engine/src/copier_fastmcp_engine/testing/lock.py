@@ -547,7 +547,7 @@ class ToolComparison:
         elif "unprobed" not in new:
             self._compare_cases(old.get("cases", 0), new.get("cases", 0))
             self.compare_exclusions(EXCLUSIONS, old, new)
-        if _has_other_digest(old, new, "digest"):
+        if _has_other_digest(old, new, "code"):
             self._add(PROOF_CHANGED)
 
     def _compare_cases(self, old: int, new: int) -> None:
@@ -641,9 +641,13 @@ def _list_steps(
         are_mappings = isinstance(old_value, Mapping) and isinstance(new_value, Mapping)
         if are_mappings and not is_wording:
             yield from _list_steps(old_value, new_value, path, is_named)
+        elif old_value == new_value:
+            continue
+        elif path.endswith(".required") and not has_names:  # which ones, in any case
+            yield False, f"{path} {_format_step(old_value or [], new_value or [])}"
         elif key not in old or key not in new:
             yield is_wording, f"{path} is {'new' if key in new else 'gone'}"
-        elif old_value != new_value:
+        else:
             yield is_wording, f"{path} {_format_step(old_value, new_value)}"
 
 

@@ -4,6 +4,9 @@ import ast
 import fnmatch
 import hashlib
 import inspect
+import io
+import re
+import tokenize
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +15,8 @@ from typing import Any
 ANY = "*"  # stands for text that is known only when a probe runs
 DIGEST = 16  # characters of a digest
 DECLARED = ("effects", "outside")  # what a probe excludes, each with its reason
+FORMATTING = re.compile(r"[\s,()'\"\\]+")  # follows from how the code is formatted
+DOUBLED = re.compile(r"([{}])\1")
 SUBSTITUTES = ("setattr", "object", "patch")  # functions that replace an attribute
 
 
@@ -19,6 +24,23 @@ def compute_digest(text: str) -> str:
     """Return a short digest of a text, whatever its line ends."""
     normalized = text.replace("\r\n", "\n").encode()
     return hashlib.sha256(normalized).hexdigest()[:DIGEST]
+
+
+def compute_code_digest(source: str) -> str:
+    """Return a digest of Python code, whatever its format, its comments and the version of Python."""
+    parts = []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.INDENT:
+            parts.append("<block>")
+        elif token.type == tokenize.DEDENT:
+            parts.append("</block>")
+        elif token.type == tokenize.NEWLINE:
+            parts.append(";")
+        elif token.type != tokenize.COMMENT:
+            parts.append(token.string)
+    code = FORMATTING.sub("", "".join(parts))
+    # Python 3.12 reads a doubled brace of an f-string as a single one
+    return compute_digest(DOUBLED.sub(r"\1", code))
 
 
 def describe_proof(path: Path, methods: Collection[str]) -> dict[str, Any]:
@@ -29,14 +51,14 @@ def describe_proof(path: Path, methods: Collection[str]) -> dict[str, Any]:
         methods: The names of the functions of the project's backend.
 
     Returns:
-        `digest`, and where they say anything `cases`, `effects`, `loses`, `outside`, `replaces`, `skips` and
+        `code`, a digest, and where they say anything `cases`, `effects`, `loses`, `outside`, `replaces`, `skips` and
         `unprobed`; nothing where there is no probe.
     """
     if not path.exists():
         return {}
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
-    proof: dict[str, Any] = {"digest": compute_digest(text)}
+    proof: dict[str, Any] = {"code": compute_code_digest(text)}
     assigned = _collect_assigned(tree)
     for name in ("unprobed", "skips"):
         if name in assigned:

@@ -16,6 +16,8 @@ Tables = Mapping[str, Any]
 Violations = Iterator[tuple[str, str]]  # each a rule and a message
 LONGEST_TEXT = 4000
 MANY_LINES = re.compile(r"(^|\.)(description|default|enum|const|examples)(\.|$)")
+# A description that says which fields an object takes, as "Fields: a, b" or "Any fields".
+SAYS_FIELDS = re.compile(r"\b[Ff]ields\b")
 DAY = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
 CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -328,7 +330,7 @@ def _check_contract(tool: Tool, tables: Tables) -> Violations:
         yield "output-described", "it has no output schema"
     elif is_free_schema(results.get("result", output_schema)):
         yield "output-described", "its result is any object"
-    is_untyped = all(map(is_free_schema, tool.parameters.values()))
+    is_untyped = all(map(_is_unexplained, tool.parameters.values()))
     if tool.declared and tool.parameters and is_untyped:
         yield "parameters-typed", f"it takes any object as {', '.join(tool.parameters)}"
     for name in sorted(tool.parameters):
@@ -390,6 +392,12 @@ def _check_declaration(
         yield "gate-present", text
     elif declared["gated"] and not closed:
         yield "gate-present", "a person has to be asked before it, but it has no gate"
+
+
+def _is_unexplained(schema: Mapping[str, Any]) -> bool:
+    """Tell whether a parameter accepts any object, and its description says nothing of the fields."""
+    description = str(schema.get("description") or "")
+    return is_free_schema(schema) and not SAYS_FIELDS.search(description)
 
 
 def is_free_schema(schema: object) -> bool:

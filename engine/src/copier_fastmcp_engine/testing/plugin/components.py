@@ -20,6 +20,7 @@ from .suite import Suite
 Arguments = dict[str, Any]
 PARAMETER = re.compile(r"\{\??([^{}]+)\}")
 SAMPLE = "1"
+REMEDY = "fix the body, or name what no user sees in `outside` of tests/tools/components.py, with the reason"
 READ = {
     "read_only": True,
     "open_world": True,
@@ -154,7 +155,7 @@ class ComponentProof:
         if before != after:
             places = find_changed_places(before, after)
             text = f"reading it changed {places}"
-            return Problem("read-only-proven", text)
+            return Problem("read-only-proven", text, REMEDY)
         sent = backend.find_unproven(read_only=True, idempotent=False)
         if sent:
             return Problem("read-only-proven", sent)

@@ -490,7 +490,9 @@ class Probe:
             if states == states[:1] * len(states):
                 return None
             places = find_changed_places(states[0], states[-1])
-            text = f"it says read-only, but a call changed {places}: {story}"
+            text = f"it says read-only, but a call changed {places}"
+            if first.changes or repeat.changes:
+                text += f": {story}"
             return Problem("read-only-proven", text)
         problem = self.judge.find_untruth(variant, first, repeat, story, refused)
         if self.plain is None:

@@ -44,6 +44,11 @@ NO_BUDGET = {
     "server-bytes": 10**9,
 }  # of an adopted server, but its own
 ENGINE_MANIFEST = "tests/policy/engine.json"  # of the engine in a project
+# A warning that the author's own `ctx.info` causes, and what to use in its place
+CLIENT_LOGGING = "The logging capability is deprecated"
+LOGGING_REMEDY = (
+    "use ctx.report_progress for the client, or Python's logging for the operator"
+)
 ADOPTED = "it was adopted"  # in the probes that adopting writes
 
 
@@ -169,7 +174,10 @@ class Suite:
             yield
         for warning in caught:
             kind = warning.category.__name__
-            self.note(f"{subject}: a library warns: {warning.message} ({kind})")
+            text = f"{subject}: a library warns: {warning.message} ({kind})"
+            if CLIENT_LOGGING in text:
+                text += f"; {LOGGING_REMEDY}"
+            self.note(text)
 
     # Servers and clients of a test's own
 

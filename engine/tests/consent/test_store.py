@@ -1,0 +1,158 @@
+"""The rows of consent: each is taken once, counted up to its limit, held by one caller, and sealed to its place."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from fastmcp.exceptions import ToolError
+
+from copier_fastmcp_engine.consent import store as consent_store
+from copier_fastmcp_engine.consent.store import Cipher, Store
+from engine.tests.engine_support.cloud.settings import POLICY
+from engine.tests.engine_support.granting import NO_REDIS, SECRET, redis
+
+pytestmark = pytest.mark.anyio
+OLD, NEW = "o" * 32, "n" * 32
+
+
+@pytest.fixture
+def store() -> Store:
+    """A store in memory."""
+    return Store(POLICY, "memory", ":memory:", [SECRET])
+
+
+async def run_at_once(times: int, work: Any, *arguments: Any) -> list[Any]:
+    """Return the results of the same call, made several times at once."""
+    results: list[Any] = []
+
+    async def run() -> None:
+        results.append(await work(*arguments))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(times):
+            tasks.start_soon(run)
+    return results
+
+
+async def test_one_of_several_simultaneous_callers_takes_a_row(store: Store) -> None:
+    await store.put("states", "a", {"x": 1}, 60)
+    taken = await run_at_once(8, store.take, "states", "a")
+    assert [row for row in taken if row is not None] == [{"x": 1}]
+    assert await store.get("states", "a") is None
+
+
+async def test_one_of_several_simultaneous_callers_drops_a_row(store: Store) -> None:
+    await store.put("open", "a", {}, 60)
+    assert sorted(await run_at_once(8, store.drop, "open", "a")) == [False] * 7 + [True]
+
+
+async def test_a_row_that_is_over_is_neither_taken_nor_dropped(store: Store) -> None:
+    await store.put("open", "a", {}, 0.01)
+    await anyio.sleep(0.02)
+    assert await store.get("open", "a") is None
+    assert await store.drop("open", "a") is False
+    assert await store.take("open", "a") is None
+
+
+async def test_a_row_without_an_end_stays(store: Store) -> None:
+    await store.put("grants", "a", {"x": 1})
+    await store.put("grants", "b", {"x": 2})
+    assert await store.get("grants", "a") == {"x": 1}
+
+
+async def test_events_are_counted_up_to_their_limit(store: Store) -> None:
+    counted = await run_at_once(5, store.count, "starts", "ann", 3, 60)
+    assert sorted(counted) == [False, False, True, True, True]
+    assert await store.count("starts", "bob", 3, 60)
+    assert await store.count("openings", "ann", 3, 60)
+
+
+async def test_counted_events_are_forgotten_after_their_period(store: Store) -> None:
+    assert await store.count("starts", "ann", 1, 0.05)
+    assert not await store.count("starts", "ann", 1, 0.05)
+    await anyio.sleep(0.06)
+    assert await store.count("starts", "ann", 1, 0.05)
+
+
+async def test_a_turn_is_held_by_one_caller(store: Store) -> None:
+    order: list[str] = []
+
+    async def work() -> None:
+        async with store.turn("ann"):
+            order.append("in")
+            await anyio.sleep(0.01)
+            order.append("out")
+
+    await run_at_once(3, work)
+    assert order == ["in", "out"] * 3
+
+
+async def test_a_turn_is_not_waited_for_without_end(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consent_store, "TURN", 0.1)
+    began = time.monotonic()
+    async with store.turn("ann"), store.turn("bob"):
+        with pytest.raises(ToolError, match="try again later"):
+            async with store.turn("ann"):
+                pass
+    assert 0.1 <= time.monotonic() - began < 5
+    async with store.turn("ann"):
+        pass
+
+
+async def test_a_turn_ends_where_its_caller_is_cancelled(store: Store) -> None:
+    with anyio.move_on_after(0.05):
+        async with store.turn("ann"):
+            await anyio.sleep(10)
+    with anyio.fail_after(5):
+        async with store.turn("ann"):
+            pass
+
+
+@NO_REDIS
+async def test_rows_in_redis_expire_and_are_taken_once(tmp_path: Path) -> None:
+    pytest.importorskip("redis")
+    with redis(tmp_path) as address:
+        first = Store(POLICY, address, ":memory:", [SECRET])
+        second = Store(POLICY, address, ":memory:", [SECRET])
+        await first.put("states", "a", {"x": 1}, 60)
+        assert await second.get("states", "a") == {"x": 1}
+        assert await second.take("states", "a") == {"x": 1}
+        assert await first.take("states", "a") is None
+        assert await first.add("turns", "a", 0.05)
+        assert not await second.add("turns", "a", 0.05)
+        await anyio.sleep(0.1)
+        assert await second.add("turns", "a", 60)
+        rows: list[Any] = [first._rows, second._rows]
+        for row in rows:
+            await row.close()
+
+
+def test_the_newest_secret_seals_and_an_older_one_still_opens() -> None:
+    sealed = Cipher([OLD]).seal("grants/a", {"x": 1})
+    assert Cipher([NEW, OLD]).open("grants/a", sealed) == {"x": 1}
+    assert (
+        Cipher([OLD]).open("grants/a", Cipher([NEW, OLD]).seal("grants/a", {})) is None
+    )
+    assert Cipher([NEW]).open("grants/a", sealed) is None
+
+
+@pytest.mark.parametrize("sealed", ["", "no hex", "00", "00" * 40])
+def test_what_no_secret_sealed_is_not_opened(sealed: str) -> None:
+    assert Cipher([NEW]).open("grants/a", sealed) is None
+
+
+def test_a_value_opens_at_its_place_alone() -> None:
+    cipher = Cipher([NEW])
+    sealed = cipher.seal("grants/a", {"x": 1})
+    assert cipher.open("grants/a", sealed) == {"x": 1}
+    assert cipher.open("grants/b", sealed) is None
+    assert cipher.seal("grants/a", {"x": 1}) != sealed
+
+
+def test_without_a_secret_each_process_has_one_of_its_own() -> None:
+    sealed = Cipher([]).seal("grants/a", {})
+    assert Cipher([]).open("grants/a", sealed) is None
