@@ -181,7 +181,10 @@ def add(
                 show=not json_output,
             )
             pinned = load_pinned_tools().get(tool["name"]) if PIN.is_file() else None
-            diff = git(Path(), "diff", "--cached", *PLAIN_DIFF, "--", LOCK, TABLE)
+            staged = ("diff", "--cached", *PLAIN_DIFF)
+            diff = git(Path(), *staged, "--", TABLE)
+            # The entry of the lock is a hundred lines; the table shows what it means
+            diff += git(Path(), *staged, "--stat", "--", LOCK)
             put_into_tree(worktree, list(added.files))
     except KeyboardInterrupt:
         print_message("nothing was written")

@@ -74,6 +74,11 @@ def test_a_question_names_what_speaks_against_a_read(tmp_path: Path) -> None:
     assert "but it can write to 'save_path'" in propose(tmp_path, tool).asked
 
 
+def test_a_question_names_the_verb_that_writes(tmp_path: Path) -> None:
+    tool = 'def validate_note(it: str) -> str:\n    """Validate a note and update its status."""\n    return sdk.check(it)'
+    assert "its description says 'update'" in propose(tmp_path, tool).asked
+
+
 # A helper below every tool, and the calls of four tools that read through it.
 TRANSPORT = """def run_script(text: str) -> str:
     return subprocess.run(["osascript", "-e", text]).stdout

@@ -178,3 +178,30 @@ def test_a_helper_that_prepares_changes_no_record_of_the_user_s(
 ) -> None:
     proposal = propose_one(tmp_path, TRACKED.format(body))
     assert bool(proposal.asked) is is_asked, proposal
+
+
+SEARCH = """def _request(method, path, body=None):
+    return httpx.request(method, URL + path, json=body).json()
+
+
+def _find(path, it):
+    return _request("POST", path, {"text": it})
+
+
+@mcp.tool
+def search_notes(it: str) -> str:
+    \"\"\"Search notes.\"\"\"
+    return _find("/notes/search", it)
+
+
+@mcp.tool
+def list_notes(it: str) -> str:
+    \"\"\"List notes.\"\"\"
+    return _request("GET", "/notes")
+"""
+
+
+def test_a_search_by_post_through_helpers_is_no_question(tmp_path: Path) -> None:
+    survey = survey_files(tmp_path, **{"server.py": f"{HEAD}\n{SEARCH}"})
+    for proposal in survey.proposals:
+        assert (proposal.behavior, proposal.asked) == ("read", ""), proposal

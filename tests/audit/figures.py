@@ -1,7 +1,7 @@
 """How often the audit is right, on recorded lists whose tools were labelled by reading.
 
 python tests/audit/figures.py [seen|blind]: the figures of the lists that rules were made on, or of
-those recorded afterwards. `fresh FOLDER`, `fresh_second FOLDER`, `fresh_third FOLDER`: the figures of servers whose lists are not kept
+those recorded afterwards. `fresh FOLDER`, `fresh_second FOLDER`, `fresh_third FOLDER`, `fresh_fourth FOLDER`: the figures of servers whose lists are not kept
 here; record.py writes them to a folder. `--write` writes report.md, `--cpu` measures 1,000 tools.
 """
 

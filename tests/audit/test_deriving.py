@@ -145,6 +145,15 @@ ROWS: list[tuple[str, str, str, str]] = [
     ("save_page", "Create or update a page.", "page_id? title", "FTF."),
     ("upsert_label", "Create or update a label.", "label_id color", "FTT."),
     ("save_task", "Create or update a task.", "id parent_id?", "FTT."),
+    ("label_create_tool", "", "name", "F..."),
+    ("filter_delete_tool", "Delete a filter.", "filter_id", "FTT."),
+    ("filter_rows", "Filter the rows of a table.", "query", "T..."),
+    ("get_capabilities", "Return static capabilities of a node.", "", "T..."),
+    ("get_audit_log", "Return recent command history from the log.", "", "T..."),
+    ("preview_cleanup", "Preview sessions that would be cleaned.", "", "T..."),
+    ("list_notes", "Preview: lists notes.", "", "T..."),
+    ("query_vector_store", "Execute a retrieval query on a vector store.", "query", "?..."),
+    ("store_memory", "Store a memory.", "text", "F..."),
     ("wipe_disk", "Returns the disk to its factory state, permanently.", "disk", "!..."),
 ]  # fmt: skip
 

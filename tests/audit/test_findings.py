@@ -181,6 +181,8 @@ def test_a_name_and_a_description_contradict_another_declared_false() -> None:
     ("name", "description", "parameters"),
     [
         ("delete_item", "Delete an item by its position number.", {"number": TEXT}),
+        ("delete_todo", "Delete a todo.", {"item_number": {"type": "integer", "description": "Line number of the task"}}),
+        ("remove_entry", "Remove an entry.", {"at": {"type": "integer", "description": "The 1-based index of the entry."}}),
         ("move_item", "Move an item by its position number.", {"item_id": TEXT}),
         ("resize_disk", "Change the size of a disk.", {"id": TEXT, "size": {"type": "string", "description": "The new size, as 20G or +10G."}}),
         ("set_volume", "Sets the volume relative to the current one.", {"id": TEXT}),

@@ -1,6 +1,7 @@
 """`add`: in one line and in a terminal, all of it or nothing."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -49,7 +50,8 @@ def test_in_one_line(mine: Path) -> None:
     text = (mine / SRC / "tools/shelf/archive_note.py").read_text()
     assert text in done.stdout
     assert "destructiveHint=true idempotentHint=true openWorldHint=false" in done.stdout
-    assert '+    "archive_note": {' in done.stdout
+    assert re.search(r"(?m)^ annotations.lock.json \| +\d+ \++$", done.stdout)
+    assert "additionalProperties" not in done.stdout
     assert "+| `archive_note` | Put 'Away' | put |" in done.stdout
     answers = yaml.safe_load((mine / ".copier-answers.yml").read_text())
     assert answers["tools"][:2] == ["get_note", "delete_note"]

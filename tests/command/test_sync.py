@@ -134,6 +134,17 @@ def test_a_renamed_api_keeps_what_the_author_wrote(mine: Path, tmp_path: Path) -
     assert "sync-later" not in git(mine, "branch", "--list")
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("change", [name for name in CHANGES if name != "all of them"])
+def test_each_change_alone_keeps_what_the_author_wrote(
+    mine: Path, tmp_path: Path, change: str
+) -> None:
+    later = write_document(tmp_path / "later.json", CHANGES[change])
+    check_what_is_kept(mine, later)
+    code, report = sync(mine, later)
+    assert (code, report.splitlines()[0]) == (0, "nothing changes for callers")
+
+
 def test_what_callers_notice_comes_first_and_breaks_with_exit_1(
     mine: Path, tmp_path: Path
 ) -> None:

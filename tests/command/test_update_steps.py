@@ -84,6 +84,14 @@ def test_a_conflict_says_what_the_release_changes(mine: Path) -> None:
     ]
 
 
+def test_the_lock_is_no_new_file_of_the_author(mine: Path) -> None:
+    files = {"annotations.lock.json": "changed", "src/notes_mcp/tools/a.py": "new"}
+    text = format_text(Result(str(mine), "clean", ["v1 -> v2"], files=files))
+    pinned, _, yours = text.partition("Files that are yours now:")
+    assert "annotations.lock.json" in pinned
+    assert yours.split() == ["src/notes_mcp/tools/a.py"]
+
+
 def test_a_report_puts_relaxations_first_and_keeps_lines_short(mine: Path) -> None:
     tools = ["a: title x -> y", "b: RELAXED: gate lost", f"c: why {'word ' * 60}"]
     result = Result(

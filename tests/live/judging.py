@@ -57,6 +57,13 @@ def message_of(body: Any) -> str:
     return ""
 
 
+def _parse_text(text: str) -> Any:
+    """Return the JSON value of a text; None where it is none."""
+    with suppress(ValueError):
+        return json.loads(text)
+    return None
+
+
 def judge(
     step: Step,
     exchange: Exchange | None,
@@ -106,8 +113,11 @@ def judge(
         data = [getattr(block, "data", "") for block in blocks]
         fits = base64.b64encode(body).decode() in data
         return Judgement(step.operation, "right" if fits else "lost")
+    if result is None and "json" in exchange.media_type:
+        # A tool whose responses are documented as files has no structured content.
+        result = _parse_text(text)
     expected = body if isinstance(body, Mapping) else {"result": body}
-    if result == expected:
+    if result in (expected, body):
         return Judgement(step.operation, "right")
     return Judgement(
         step.operation, "lost", f"{str(result)[:150]} for {str(expected)[:150]}"

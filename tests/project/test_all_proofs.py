@@ -25,6 +25,25 @@ def prove():
         return None
     return nothing
 """
+CALL = """
+@pytest.fixture(scope="module")
+async def call(call):
+    async def skip_reads(name, arguments, agree=True):
+        return {} if name == "get_note" else await call(name, arguments, agree=agree)
+    yield skip_reads
+"""
+ERA = """
+@pytest.fixture
+def era():
+    return "2026-07-28"
+"""
+OUTCOME = """
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    report.outcome = "passed"
+    return report
+"""
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +110,36 @@ def test_an_expected_failure_proves_nothing(pinned: Path, tmp_path: Path) -> Non
     xfail = MARK.format(mark="xfail")
     edit(project, CONFTEST, "\n\n\n@pytest", xfail + "\n\n@pytest")
     assert run_tests(project) == (1, ALL[:2])
+
+
+def let_a_read_delete(project: Path) -> None:
+    """Let the tool get_note delete the note that it returns."""
+    tool = project / "src/notes_mcp/tools/get_note.py"
+    text = tool.read_text(encoding="utf-8")
+    line = 'await backend().delete("note", note_id)'
+    changed = re.sub(r"(\n    )(.*await backend\(\)\.get)", rf"\1{line}\1\2", text)
+    assert changed != text
+    tool.write_text(changed, encoding="utf-8")
+
+
+def test_a_fixture_in_place_of_the_client_proves_nothing(
+    pinned: Path, tmp_path: Path
+) -> None:
+    project = Path(shutil.copytree(pinned, tmp_path / "p"))
+    let_a_read_delete(project)
+    edit(project, CONFTEST, "\n\n\n@pytest", CALL + "\n\n@pytest")
+    assert run_tests(project) == (1, ALL)
+
+
+@pytest.mark.parametrize("code", [ERA, OUTCOME], ids=["era", "outcome"])
+@pytest.mark.nightly  # the rows above cover the mechanism
+def test_a_fixture_or_a_hook_hides_no_finding(
+    pinned: Path, tmp_path: Path, code: str
+) -> None:
+    project = Path(shutil.copytree(pinned, tmp_path / "p"))
+    let_a_read_delete(project)
+    edit(project, CONFTEST, "\n\n\n@pytest", code + "\n\n@pytest")
+    assert run_tests(project)[0] == 1
 
 
 def test_settings_without_the_plugin_are_noticed(pinned: Path, tmp_path: Path) -> None:

@@ -65,13 +65,13 @@ def test_e_an_answer_that_is_still_good_is_kept(
 ) -> None:
     """Two repairs, listed against the order of the questions; only one is needed."""
     project = start(repository, tmp_path / "p", author="Ann", description="Old words.")
-    strict = "{% import 'macros/check.jinja' as c %}{{ c.value('description', description) }}"
+    check = "{{ c.value('description', description)"
     refused = "{% if description == 'Old words.' %}it is old{% endif %}"
     released(
         repository,
         repository,
         "v2.0.0",
-        ("copier.yml", strict, strict + refused),
+        ("copier.yml", check, refused + check),
         migration("v2.0.0", "before", "answer", "description", "New words."),
         migration("v2.0.0", "before", "answer", "author", "Nobody"),
     )

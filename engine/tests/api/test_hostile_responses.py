@@ -6,7 +6,7 @@ import gzip
 import json
 import time
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any
 
 import jsonschema  # type: ignore[import-untyped]
@@ -308,6 +308,30 @@ async def test_the_reason_of_a_status_is_redacted_and_plain(
     assert len(text) < 150
 
 
+@contextlib.asynccontextmanager
+async def listening(
+    answer: Callable[[asyncio.StreamWriter], Awaitable[None]],
+) -> AsyncIterator[str]:
+    """Run what answers a request with any bytes, and yield its host."""
+    writers: list[asyncio.StreamWriter] = []
+
+    async def handle(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        writers.append(writer)
+        with contextlib.suppress(ConnectionError):
+            await reader.readuntil(b"\r\n\r\n")
+            await answer(writer)
+        writer.close()
+
+    async with await asyncio.start_server(handle, "127.0.0.1", 0) as server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        for writer in writers:
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+
 BROKEN = "is not HTTP, or ended early; try again later"
 
 
@@ -327,21 +351,15 @@ BROKEN = "is not HTTP, or ended early; try again later"
 async def test_what_is_not_http_is_one_line(
     make_client: MakeClient, received: bytes
 ) -> None:
-    async def answer(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        await reader.readuntil(b"\r\n\r\n")
+    async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(received)
         await writer.drain()
-        writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     client = make_client()
-    client.address = f"http://{host}/v1"
-    with pytest.raises(ToolError) as raised:
-        await client.send("POST", "/notes", body={})
-    server.close()
+    async with listening(answer) as host:
+        client.address = f"http://{host}/v1"
+        with pytest.raises(ToolError) as raised:
+            await client.send("POST", "/notes", body={})
     unsure = "; it may have been done, so look first"
     assert str(raised.value) == f"POST /notes: the response of {host} {BROKEN}{unsure}"
 
@@ -349,21 +367,17 @@ async def test_what_is_not_http_is_one_line(
 async def test_endless_preliminary_responses_end_at_the_deadline(
     make_client: MakeClient,
 ) -> None:
-    async def answer(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        with contextlib.suppress(ConnectionError):
-            while not writer.is_closing():
-                writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
-                await writer.drain()
-                await asyncio.sleep(0.01)
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        while not writer.is_closing():
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
+            await writer.drain()
+            await asyncio.sleep(0.01)
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
     client = make_client(seconds=0.4)
-    client.address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    with pytest.raises(ToolError, match=r"did not answer in 0\.4 s; try again$"):
-        await client.send("GET", "/notes")
-    server.close()
+    async with listening(answer) as host:
+        client.address = f"http://{host}/v1"
+        with pytest.raises(ToolError, match=r"did not answer in 0\.4 s; try again$"):
+            await client.send("GET", "/notes")
 
 
 async def test_an_error_page_is_told_from_the_page_of_a_wrong_address(

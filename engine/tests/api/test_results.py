@@ -163,9 +163,12 @@ async def test_a_tool_of_files_has_no_schema(
     async with Client(server) as mcp:
         (tool,) = await mcp.list_tools()
         result = await mcp.call_tool("read", {})
+        api.replies = [Reply(body=b'[{"id": 1}]', headers=JSON)]
+        listed = await mcp.call_tool("read", {})
     assert tool.output_schema is None
     assert result.structured_content is None
     assert result.content[0].type == "resource"
+    assert listed.content[0].text == '[{"id":1}]', "nothing holds a name `result`"
 
 
 async def test_the_schema_describes_and_promises_nothing(

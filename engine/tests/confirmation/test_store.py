@@ -107,3 +107,30 @@ async def test_an_entry_that_would_push_out_the_others_is_refused(
     store = make_store("memory")
     with pytest.raises(ToolError, match=r"take 2\d,\d{3} bytes.*; send less at once$"):
         await store.put("page", {"sealed": "x" * 20_000})
+
+
+@pytest.mark.anyio
+async def test_an_entry_that_is_written_anew_takes_its_space_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pending, "MAX_BYTES", 35_000)
+    store = make_store("memory")
+    await store.put("first", {"sealed": "x" * 9_000})
+    for _ in range(9):
+        await store.put("again", {"sealed": "x" * 9_000})
+    assert await store.get("first")
+
+
+@pytest.mark.anyio
+async def test_an_entry_that_cannot_be_removed_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fail(*_: object, **options: object) -> bool:
+        raise OSError("redis://user:secret@example.com is away")
+
+    store = make_store("memory")
+    await store.put("asked", {"a": 1})
+    monkeypatch.setattr(store.store, "delete", fail)
+    with pytest.raises(ToolError, match="cannot be kept at the moment") as refused:
+        await store.take("asked")
+    assert "secret" not in str(refused.value)

@@ -85,7 +85,7 @@ def test_variants_change_one_argument_each_the_surest_first() -> None:
     case = Case({"note_id": 1, "etag": "5", "text": "a"})
     variants = list(Variants(served, "update", case, ["note_id"], ["etag"]))
     assert [variant.name for variant in variants] == [
-        "a second record beside it",
+        "a second record",
         "force=true",
         "note_id=19999",
         "a stale etag",

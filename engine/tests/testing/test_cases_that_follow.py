@@ -114,8 +114,19 @@ def clocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 import time
 import datetime as dates
 from datetime import UTC, date, datetime
+from time import gmtime, strftime
+
+class Clock:
+    now = time.time
+    read = staticmethod(time.time)
 
 def years():
+    assert strftime("%Y", gmtime(0)) == "1970"
+    for moment in (gmtime(), time.localtime(), time.strptime(time.ctime())):
+        yield moment.tm_year + moment.tm_mon / 12
+    yield float(strftime("%Y")) + float(time.strftime("%m")) / 12
+    yield Clock.now() / 31557600 + 1970
+    yield Clock.read() / 31557600 + 1970
     yield time.time() / 31557600 + 1970
     for day in (datetime.now(UTC), datetime.now(), dates.datetime.today(), date.today()):
         assert isinstance(day, (datetime, date))
@@ -240,6 +251,19 @@ async def test_a_read_that_marks_as_seen_is_not_said_to_change_nothing(
     assert "changed nothing" not in finding
 
 
+def grow(store: Store, note_id: int) -> None:
+    store.add(100 + len(store.notes))
+
+
+async def test_a_repeated_call_that_adds_names_the_place_first(tmp_path: Path) -> None:
+    (tmp_path / "test_ensure_note.py").touch()
+    suite = suite_of(tmp_path, "ensure", grow)
+    suite.truth["idempotent"] = True
+    finding = await find(suite)
+    assert "it says idempotent, but a second call changed note/10" in finding
+    assert "the behavior 'create' would be true; " in finding
+
+
 @pytest.mark.parametrize(
     "body", [read_with_timer, read_with_task, read_with_pool, read_with_worker]
 )
@@ -272,6 +296,19 @@ async def test_a_timer_far_ahead_is_named(tmp_path: Path) -> None:
     finding = await find(suite)
     assert "a timer (call_later) still runs 2 s after the call; await it" in finding
     assert finding.endswith("(call-finishes)")
+    for handle in handles:
+        handle.cancel()
+
+
+async def test_a_timer_that_calls_a_method_of_data_is_named(tmp_path: Path) -> None:
+    handles = []
+
+    def body(store: Store, note_id: int) -> None:
+        loop = asyncio.get_running_loop()
+        handles.append(loop.call_later(60, store.notes.clear))
+
+    finding = await find(suite_of(tmp_path, "read", body))
+    assert "a timer (call_later) still runs 2 s after the call" in finding
     for handle in handles:
         handle.cancel()
 

@@ -2,7 +2,9 @@
 
 import contextlib
 import gc
+import importlib
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -45,6 +47,73 @@ def test_reading_and_temporary_files_are_no_effect(tmp_path: Path) -> None:
         Path(os.devnull).write_text("a")
 
     assert watch_effects(work) == []
+
+
+def write_safely(path: Path) -> None:
+    """Write a file as libraries do that must not leave half of one."""
+    draft = path.with_suffix(".tmp")
+    draft.write_text("a")
+    draft.replace(path)
+
+
+def test_a_file_that_replaces_another_one_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    assert watch_effects(lambda: write_safely(path)) == [f"replaced {path}"]
+    assert watch_effects(lambda: write_safely(path)) == [f"replaced {path}"]
+
+
+def test_compiled_code_of_an_import_is_no_effect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "imported_later.py").write_text("a = 1")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "compiled"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    assert watch_effects(lambda: importlib.import_module("imported_later")) == []
+    assert [*(tmp_path / "compiled").rglob("*.pyc")]
+
+
+def run_sql(path: Path, *statements: str) -> None:
+    """Run statements on a connection of their own."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement).fetchall()
+        connection.commit()
+
+
+def test_a_database_that_is_written_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    made = f"wrote the database {path}"
+    assert watch_effects(lambda: run_sql(path, "CREATE TABLE a (b)")) == [made]
+    assert watch_effects(lambda: run_sql(path, "INSERT INTO a VALUES (1)")) == [made]
+    assert watch_effects(lambda: run_sql(path, "SELECT * FROM a")) == []
+    assert watch_effects(lambda: run_sql(tmp_path / "none.db", "SELECT 1")) != []
+
+
+def test_a_database_in_memory_or_with_a_log_of_its_own_is_no_effect(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "log.db"
+    run_sql(path, "PRAGMA journal_mode = wal", "CREATE TABLE a (b)")
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("INSERT INTO a VALUES (1)")
+
+    def work() -> None:
+        sqlite3.connect(":memory:").execute("CREATE TABLE a (b)")
+        sqlite3.connect("file::memory:?cache=shared", uri=True).execute("SELECT 1")
+        sqlite3.connect(f"file:{path}?mode=ro", uri=True).execute("SELECT 1")
+        run_sql(path, "SELECT * FROM a")
+
+    assert watch_effects(work) == []
+    writer.close()
+
+
+def test_a_changed_working_directory_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "changed the working directory"
+    assert watch_effects(lambda: os.chdir("/")) == [text]
 
 
 def test_a_thread_is_seen_and_a_finalizer_is_not(tmp_path: Path) -> None:
@@ -92,8 +161,15 @@ def test_a_probe_declares_effects_by_kind_or_by_name(
 
 
 SOURCE = """
-import functools, itertools
+import array, collections, functools, io, itertools, queue, random, types
 seen = []
+settings = types.SimpleNamespace(used=0)
+marks = bytearray()
+sizes = array.array("i")
+text = io.StringIO()
+jobs = queue.Queue()
+ids = iter(range(99))
+dice = random.Random(1)
 by_id = {}
 cache = {}
 client = None
@@ -103,6 +179,24 @@ class Client: ...
 
 class Kind:
     used = 0
+
+class Slotted:
+    __slots__ = ("used", "other")
+
+slotted = Slotted()
+slotted.used = 0
+
+def counting():
+    count = 0
+    memo = {}
+    def step():
+        nonlocal count
+        count += 1
+    def remember(value):
+        memo[value] = value
+    return step, remember
+
+step, remember = counting()
 
 def read(x, marks=[]): ...
 
@@ -135,11 +229,21 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         ("read.calls = 1", ["mine.read.calls"]),
         ("read.__defaults__[0].append(1)", ["mine.read()"]),
         ("client = 5", ["mine.client"]),
+        ("settings.used += 1", ["mine.settings"]),
+        ("marks.append(1)", ["mine.marks"]),
+        ("sizes.append(1)", ["mine.sizes"]),
+        ("text.write('a')", ["mine.text"]),
+        ("jobs.put(1)", ["mine.jobs"]),
+        ("next(ids)", ["mine.ids"]),
+        ("slotted.used += 1", ["mine.slotted"]),
+        ("step()", ["mine.step.count"]),
         ("cache[len(cache)] = 1", ["mine.cache"]),
         # memoization and what is made once
         ("cache[1] = 1", []),
         ("client = client or Client()", []),
         ("cached(1)", []),
+        ("remember(1)", []),
+        ("dice.random()", []),
     ],
 )
 def test_data_of_modules_is_compared(
@@ -151,6 +255,15 @@ def test_data_of_modules_is_compared(
         run(module, code)
         states.append(state.read())
     assert find_changed(*states) == changed
+
+
+def test_a_file_that_stays_open_is_compared(tmp_path: Path, module: Any) -> None:
+    state = ModuleState(tmp_path)
+    with (tmp_path / "log.txt").open("a") as module.log:
+        before = state.read()
+        assert state.read() == before
+        module.log.write("a")
+        assert find_changed(before, state.read(), state.read()) == ["mine.log"]
 
 
 def test_left_out_folders_are_not_read(tmp_path: Path, module: ModuleType) -> None:

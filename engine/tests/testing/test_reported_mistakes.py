@@ -258,3 +258,218 @@ async def test_an_idempotent_tool_that_conflicts_with_itself_is_found(
     suite.project.connect = connect
     assert "its repeated POST" in await find(suite)
     assert refusals[0] is False
+
+
+async def test_a_read_that_stores_an_optional_mapping_is_found(tmp_path: Path) -> None:
+    def body(store: Store, note_id: int, filters: dict[str, int] | None = None) -> None:
+        if filters:
+            store.notes["view"] = {"filters": str(filters)}
+
+    numbers = {"type": "object", "additionalProperties": {"type": "integer"}}
+    schema = {"anyOf": [numbers, {"type": "null"}], "default": None}
+    finding = await find(suite_of(tmp_path, "read", body, filters=schema))
+    assert "with filters={'probe': 2} it says read-only" in finding
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+async def test_a_read_that_deletes_at_a_small_limit_is_found(
+    tmp_path: Path, limit: int
+) -> None:
+    schema = {"type": "integer", "default": 20}
+    chosen = limit
+
+    def body(store: Store, note_id: int, limit: int = 20) -> None:
+        if limit == chosen:
+            store.notes.clear()
+
+    finding = await find(suite_of(tmp_path, "read", body, limit=schema))
+    assert f"with limit={limit} it says read-only" in finding
+
+
+async def test_a_small_limit_stays_above_the_minimum(tmp_path: Path) -> None:
+    limits = set()
+
+    def body(store: Store, note_id: int, limit: int = 20) -> None:
+        limits.add(limit)
+
+    schema = {"type": "integer", "default": 20, "minimum": 1}
+    assert await find(suite_of(tmp_path, "read", body, limit=schema)) == ""
+    assert min(limits) >= 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"), [(4, 4.0, "note/5.size"), (1, True, "note/5.size")]
+)
+async def test_a_read_that_changes_the_type_of_a_value_is_found(
+    tmp_path: Path, old: Any, new: Any, place: str
+) -> None:
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        store.notes[f"note/{note_id}"]["size"] = old
+        return {"note_id": note_id}
+
+    def body(store: Store, note_id: int) -> None:
+        store.notes[f"note/{note_id}"]["size"] = new
+
+    suite = StubSuite(tmp_path, arrange, body)
+    suite.declare("read")
+    assert f"a call changed {place}" in await find(suite)
+
+
+def destructive_suite_of(
+    folder: Path, behavior: str, arrange: Any, body: Any, **parameters: Any
+) -> StubSuite:
+    """Return the suite of an idempotent tool that may overwrite and remove."""
+    (folder / f"test_{behavior}_note.py").touch()
+    suite = StubSuite(folder, arrange, body, **parameters)
+    suite.declare(behavior)
+    suite.truth |= {"idempotent": True, "destructive": True}
+    return suite
+
+
+def suite_of_rated(
+    folder: Path, behavior: str, body: Any, parent: int = 0
+) -> StubSuite:
+    """Return the suite of a tool on notes that have a rating, a place and a parent."""
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        more = {"rating": 3, "position": 2, "shelf": "A", "parent": parent, "parts": 0}
+        store.notes[f"note/{note_id}"] |= more
+        other = {"rating": 9, "position": 1, "shelf": "B", "parent": 0, "parts": 2}
+        store.notes.setdefault("note/7", {"id": 7, "text": "b", **other})
+        return {"note_id": note_id}
+
+    return destructive_suite_of(folder, behavior, arrange, body)
+
+
+async def test_a_put_that_takes_a_rating_from_another_record_is_found(
+    tmp_path: Path,
+) -> None:
+    def body(store: Store, note_id: int) -> None:
+        for note in store.notes.values():
+            if note["rating"] == 9:
+                note["rating"] = 8
+        store.notes[f"note/{note_id}"]["rating"] = 9
+
+    finding = await find(suite_of_rated(tmp_path, "put", body))
+    assert "it also changed note/7.rating" in finding
+
+
+async def test_a_put_that_swaps_a_value_with_another_record_is_found(
+    tmp_path: Path,
+) -> None:
+    def body(store: Store, note_id: int) -> None:
+        if store.notes[f"note/{note_id}"]["shelf"] == "A":
+            store.notes["note/7"]["shelf"] = "A"
+            store.notes[f"note/{note_id}"]["shelf"] = "B"
+
+    finding = await find(suite_of_rated(tmp_path, "put", body))
+    assert "it also changed note/7.shelf" in finding
+
+
+async def test_a_put_that_moves_a_record_in_an_order_passes(tmp_path: Path) -> None:
+    def body(store: Store, note_id: int) -> None:
+        if store.notes[f"note/{note_id}"]["position"] == 2:
+            store.notes["note/7"]["position"] = 2
+            store.notes[f"note/{note_id}"]["position"] = 1
+
+    assert await find(suite_of_rated(tmp_path, "put", body)) == ""
+
+
+async def test_a_put_that_moves_a_flag_passes(tmp_path: Path) -> None:
+    def body(store: Store, note_id: int) -> None:
+        if f"note/{note_id}" not in store.notes:
+            return
+        for key, note in store.notes.items():
+            note["default"] = key == f"note/{note_id}"
+
+    suite = suite_of_rated(tmp_path, "put", body)
+    plain_arrange = suite.module.arrange
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        arguments: dict[str, Any] = await plain_arrange(store, note_id)
+        store.notes[f"note/{note_id}"]["default"] = False
+        store.notes["note/7"]["default"] = True
+        return arguments
+
+    suite.module.arrange = arrange
+    assert await find(suite) == ""
+
+
+async def test_a_delete_that_counts_down_at_the_parent_passes(tmp_path: Path) -> None:
+    def body(store: Store, note_id: int) -> None:
+        if store.notes.pop(f"note/{note_id}", None):
+            store.notes["note/7"]["parts"] -= 1
+
+    assert await find(suite_of_rated(tmp_path, "delete", body, parent=7)) == ""
+
+
+async def test_a_believed_exception_does_not_cover_fields_that_are_reset(
+    tmp_path: Path,
+) -> None:
+    suite = suite_of_exception(tmp_path, lambda *_, **__: None)
+    plain_arrange = suite.module.arrange
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        arguments: dict[str, Any] = await plain_arrange(store, note_id)
+        more = {"price": 9.5, "tags": ["a", "b"], "place": "shelf"}
+        store.notes[f"note/{note_id}"] |= more
+        return arguments
+
+    def body(store: Store, note_id: int, text: str) -> None:
+        if note := store.notes.get(f"note/{note_id}"):
+            note.update(text=text, price=0.0, tags=[], place="none")
+
+    suite.module.arrange = arrange
+    suite.body = body
+    finding = await find(suite)
+    assert "it says not destructive, but dropped note/5" in finding
+    assert "price" in finding
+    assert "tags" in finding
+
+
+async def test_a_believed_exception_covers_a_counter_that_is_reset(
+    tmp_path: Path,
+) -> None:
+    suite = suite_of_exception(tmp_path, lambda *_, **__: None)
+    plain_arrange = suite.module.arrange
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        arguments: dict[str, Any] = await plain_arrange(store, note_id)
+        store.notes[f"note/{note_id}"]["unread"] = 3
+        return arguments
+
+    def body(store: Store, note_id: int, text: str) -> None:
+        if note := store.notes.get(f"note/{note_id}"):
+            note.update(text=text, unread=0)
+
+    suite.module.arrange = arrange
+    suite.body = body
+    assert await find(suite) == ""
+
+
+async def test_a_put_that_clears_its_record_is_found(tmp_path: Path) -> None:
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        return {"note_id": note_id}
+
+    def body(store: Store, note_id: int, text: str | None = None) -> None:
+        note = store.notes[f"note/{note_id}"]
+        if text:
+            note["text"] = text
+        else:
+            note.clear()
+
+    suite = destructive_suite_of(tmp_path, "put", arrange, body, text=OPTIONAL_TEXT)
+    assert "the behavior 'delete' would be true" in await find(suite)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/users/1", 200), ("/users", 200), ("/users/2", 404)]
+)
+def test_a_record_is_looked_up_by_its_headers(
+    fake: Fake, path: str, status: int
+) -> None:
+    send(fake, "PUT", "/users/1", json={"name": "Ann"})
+    assert send(fake, "HEAD", path).status_code == status

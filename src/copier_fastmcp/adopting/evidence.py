@@ -148,9 +148,9 @@ class Evidence:
             return self.word in SURE_READS
         return self.by_words == "read" and self.described[0].word in SURE_READS
 
-    def is_requested(self, effect: Effect) -> bool:
+    def is_requested(self, effect: Effect, *, queries: bool) -> bool:
         """Whether a text or the name of a helper asks for a write."""
-        return is_requested(effect, self.body, self.shared)
+        return is_requested(effect, self.body, self.shared, queries=queries)
 
     @property
     def only_computes(self) -> bool:
@@ -245,7 +245,10 @@ class Evidence:
 
     @property
     def description_says(self) -> str:
-        """The first word of its description that says what it does, in words."""
+        """The verb of its description that says what it does, in words: the first that writes, else the first."""
+        for verb in self.described:
+            if verb.kind != "read":
+                return f"its description says {verb.word!r}"
         return f"its description says {self.described[0].word!r}"
 
     @property

@@ -126,21 +126,41 @@ def _keeps_books(effect: Effect) -> bool:
     return not changes_records(effect)
 
 
-def is_requested(effect: Effect, body: Body, shared: frozenset[ast.AST]) -> bool:
-    """Whether something between a tool and an effect farther down asks it to write."""
+def is_requested(
+    effect: Effect, body: Body, shared: frozenset[ast.AST], *, queries: bool
+) -> bool:
+    """Whether something between a tool and an effect farther down asks it to write.
+
+    Args:
+        effect: The effect.
+        body: The body of the tool.
+        shared: The shared helpers.
+        queries: Whether the effect is a query, which may be sent by POST.
+    """
     if writes_itself(effect) or names_write_between(effect, body, shared):
         return True
-    return passes_write(body, shared, WRITE_KINDS)
+    ignored = "post" if queries else ""
+    return passes_write(body, shared, WRITE_KINDS, ignored)
 
 
-def passes_write(body: Body, shared: frozenset[ast.AST], kinds: Set[str]) -> bool:
-    """Whether a text that a body passes to a helper names a write of some kinds."""
+def passes_write(
+    body: Body, shared: frozenset[ast.AST], kinds: Set[str], ignored: str = ""
+) -> bool:
+    """Whether a text that a body passes to a helper names a write.
+
+    Args:
+        body: The body of the tool.
+        shared: The shared helpers.
+        kinds: The kinds of verbs that write.
+        ignored: A text that does not count.
+    """
     for function, texts in body.passed_texts.items():
         is_own = function in body.functions or function is body.function
         if not is_own or function in shared:
             continue
-        if any(_is_write_text(text, kinds) for text in texts):
-            return True
+        for text in texts:
+            if text.lower() != ignored and _is_write_text(text, kinds):
+                return True
     return False
 
 

@@ -52,6 +52,12 @@ POSITION_TEXT = re.compile(
     r"(?:position|index|ordinal|(?:line|row|column|item) number)\b",
     re.IGNORECASE,
 )
+# A parameter that is described as a place: `Line number of the task`, `The 1-based index of the entry`.
+PLACE_TEXT = re.compile(
+    r"\W*(?:the )?(?:(?:0|1|zero|one)-based )?"
+    r"(?:(?:line|row|column|item) number|index|position) of\b",
+    re.IGNORECASE,
+)
 APPENDING_NAMES = {"save", "store", "log", "write"}
 REPLACED_PLACES = {"file", "disk", "cell", "range", "path"}
 CHOICE_TEXT = re.compile(r"\W*[\"']|.*\b(?:one of|to perform)\b", re.IGNORECASE)
@@ -203,7 +209,7 @@ def _collect_repetition_evidence(texts: ToolTexts) -> Iterator[Evidence]:
     if removes and positions:
         text = f"{positions[0]!r} may be something else the next time"
         yield Evidence("parameters", IDEMPOTENT, False, STRONG, text)
-    relative = find_relative_act(texts)
+    relative = find_relative_act(texts, removes=removes)
     if relative:
         weight = STRONG if removes else WEAK
         yield Evidence("relative", IDEMPOTENT, False, weight, relative, forbids=True)
@@ -334,8 +340,13 @@ def _collect_result_evidence(tool: Tool) -> Iterator[Evidence]:
             return
 
 
-def find_relative_act(texts: ToolTexts) -> str | None:
-    """A text that explains why the effect of a call depends on earlier calls; None if it does not."""
+def find_relative_act(texts: ToolTexts, *, removes: bool = False) -> str | None:
+    """Return a text that explains why the effect of a call depends on earlier calls; None if it does not.
+
+    Args:
+        texts: The tool.
+        removes: Whether it removes, so that another thing takes the place of the first.
+    """
     description = " ".join(texts.sentences)
     for pattern in (RELATIVE_TEXT, POSITION_TEXT):
         match = pattern.search(description)
@@ -348,13 +359,15 @@ def find_relative_act(texts: ToolTexts) -> str | None:
             return f"its name says '{verb} to', which may add each time"
     for name, schema in texts.tool.parameters.items():
         description = str(schema.get("description") or "")
-        text = _describe_relative_parameter(name, description)
+        text = _describe_relative_parameter(name, description, removes=removes)
         if text:
             return text
     return None
 
 
-def _describe_relative_parameter(name: str, description: str) -> str | None:
+def _describe_relative_parameter(
+    name: str, description: str, *, removes: bool
+) -> str | None:
     """A text that explains why a parameter is relative to the present state; None if it is not."""
     words = set(split_name(name))
     if words & get_word_list("relative"):
@@ -363,6 +376,8 @@ def _describe_relative_parameter(name: str, description: str) -> str | None:
     if amount and not words & NOT_AMOUNTS:
         return f"its {name!r} may be {amount[0]!r}"
     position = POSITION_TEXT.search(description)
+    if position is None and removes:
+        position = PLACE_TEXT.match(description)
     if position:
         return f"its {name!r} says {position[0]!r}"
     return None

@@ -24,7 +24,8 @@ LEAD_IN = re.compile(
         (?:use|call|run)\ (?:this|it|the)(?:\ (?:tool|function|command|endpoint|method))?\b(?:\ (?:to|for|(?:when|whenever|if)\ (?:you|the\ user)\ (?:need|want|wish|have|asks?)s?\ to))? |
         (?:tool|function|command|helper|utility|endpoint)\ (?:to|for|that|which) |
         (?:used|(?:allows?|lets?|helps?|enables?)(?:\ (?:you|users?|agents?|the\ \w+))?|ability|how)\ to |
-        (?:deprecated|experimental|beta|preview|new|important|note|warning|caution|dangerous|unsafe|advanced|legacy)\b[\s:!.,-]+ |
+        preview\b\s*[:!.,-]+ |
+        (?:deprecated|experimental|beta|new|important|note|warning|caution|dangerous|unsafe|advanced|legacy)\b[\s:!.,-]+ |
         (?!reply|apply|multiply|supply)\w+ly\ | (?:just|also|first|then|please|always|optionally|can|will|may)[ ]
     )""",
     re.IGNORECASE | re.VERBOSE,
@@ -187,6 +188,8 @@ def parse_name(
     parts = list(split_name(name))
     if len(parts) > 1 and parts[0] in prefixes:
         del parts[0]
+    if len(parts) > 1 and parts[-1] == "tool":
+        del parts[-1]
     parts = _join_particles(parts)
     verbs = [_find_name_verb(parts, position) for position in range(len(parts))]
     first = _find_first_verb(verbs, range(len(verbs)))

@@ -90,7 +90,7 @@ def settle_plan(plan: Plan, project: Path) -> None:
         count = len(plan.placement.new)
         prompts.print_line(f"{count} files will be written to {destination}.")
         plan.install = prompts.ask_yes_no(
-            "Install it, write its lock and tool table, and prove its tools?"
+            "Install it, pin its tools and prove their hints?"
         )
 
 

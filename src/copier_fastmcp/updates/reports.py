@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..errors import UnableError
 from ..project.ownership import OWNERS
+from ..project.pinning import PINNED
 from .checkouts import CONFLICT, Result
 
 WIDTH = 200  # no line of a report is longer
@@ -117,8 +118,11 @@ def _build_sections(result: Result) -> list[Section]:
     for name, (before, after) in result.answers.items():
         answers.append(f"{name}: {_describe_change(before, after)}")
     yours = []
+    pinned = []
     for name in result.files:
-        if OWNERS.fullmatch(name) and name not in result.merged:
+        if name in PINNED:
+            pinned.append(name)
+        elif OWNERS.fullmatch(name) and name not in result.merged:
             yours.append(name)
     is_conflict = result.outcome == CONFLICT
     # Drift and restore are about the policy's files; a conflict in an author's file needs neither.
@@ -138,6 +142,7 @@ def _build_sections(result: Result) -> list[Section]:
         Section("Policy files that are not as this release has them", result.differs),
         Section("Check, before and after", result.check),
         Section("Policy and shared files", _format_files(result), is_folded=True),
+        Section("Pinned again", pinned, is_folded=True),
         Section("Files that are yours now", yours, is_folded=True),
     ]
     return [section for section in sections if section.lines]

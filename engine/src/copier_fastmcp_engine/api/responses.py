@@ -130,6 +130,10 @@ class ApiResponse:
 
     def to_tool_result(self) -> ToolResult:
         """Return the response as content alone, for a tool whose responses are files."""
+        if self.kind is BodyKind.JSON and not self.cut:
+            return ToolResult(
+                content=[_text(pydantic_core.to_json(self.body).decode())]
+            )
         return ToolResult(content=self.content())
 
     @property

@@ -28,6 +28,7 @@ FORMATS = {
 # What turns an identity into another one: in order before it, behind it, or one that does not exist
 BEFORE, BEHIND, ABSENT = "0", "2", "9999"
 LARGE = 1000  # more than the limits that a tool sets itself
+SMALL = (-1, 0)  # less than a tool may expect
 UNLIKE = "qjz"  # a text that is in no other one, and in which no other one is
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TARGET = re.compile(
@@ -140,6 +141,24 @@ def sample_values(schema: Mapping[str, Any]) -> Iterator[Any]:
     elif kind == "array":
         for item in sample_values(schema.get("items", {})):
             yield [item]
+    elif kind == "object":
+        yield from _sample_objects(schema)
+
+
+def _sample_objects(schema: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield an object with the required properties of a schema, or with a name of its own."""
+    properties = schema.get("properties", {})
+    names = schema.get("required", ())
+    if not properties:
+        values = schema.get("additionalProperties")
+        properties = {"probe": values if isinstance(values, dict) else {}}
+        names = ["probe"]
+    value = {}
+    for name in names:
+        samples = sample_values(properties.get(name, {}))
+        value[name] = next(samples, "probe")
+    if value:
+        yield value
 
 
 def other_identity(value: Any, mark: str) -> Any:
@@ -184,7 +203,7 @@ class Variants:
         self.required = tool.wire["inputSchema"].get("required", ())
         self.plain = Variant(
             case.arguments,
-            "a second record beside it",
+            "a second record",
             loses=case.loses,
             identities=names,
         )
@@ -245,13 +264,12 @@ class Variants:
                 self.unsure.append(replace(then, arguments=self.arguments))
 
     def _vary_size(self, name: str, schema: Mapping[str, Any]) -> list[Variant]:
-        """Return a variant of a read with the largest number that a parameter accepts."""
+        """Return variants of a read with small numbers, and with the largest one that a parameter accepts."""
         if self.behavior != "read" or name in self.names:
             return []
         for part in list_alternatives(schema):
             if part.get("type") == "integer" and "enum" not in part:
-                largest = min(LARGE, part.get("maximum", LARGE))
-                return [self._vary(name, largest)]
+                return [self._vary(name, size) for size in _list_sizes(part)]
         return []
 
     def _adds_text(self, name: str, schema: Mapping[str, Any]) -> bool:
@@ -275,6 +293,15 @@ class Variants:
             schema = self.tool.parameters.get(name, {})
             if isinstance(value, list) and not schema.get("minItems"):
                 yield self._vary(name, [])
+
+
+def _list_sizes(schema: Mapping[str, Any]) -> list[int]:
+    """Return small numbers that a schema allows, and the largest one."""
+    lower_limits = ("minimum", "exclusiveMinimum")
+    sizes: list[int] = []
+    if not any(key in schema for key in lower_limits):
+        sizes += SMALL
+    return [*sizes, min(LARGE, schema.get("maximum", LARGE))]
 
 
 def _is_choice(schema: Mapping[str, Any]) -> bool:

@@ -40,6 +40,21 @@ def to_json_data(value: Any) -> Any:
     )
 
 
+def is_same(old: Any, new: Any) -> bool:
+    """Tell whether JSON values are equal, and of the same types: 1 is neither 1.0 nor true."""
+    if type(old) is not type(new):
+        return False
+    if isinstance(old, dict):
+        if old.keys() != new.keys():
+            return False
+        return all(is_same(value, new[name]) for name, value in old.items())
+    if isinstance(old, list):
+        if len(old) != len(new):
+            return False
+        return all(map(is_same, old, new))
+    return bool(old == new)
+
+
 def iterate_values(data: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
     """Yield every value with its place; an element of a list is placed under its ID, or under itself."""
     if isinstance(data, dict) and data:
@@ -135,7 +150,7 @@ class Change:
         """Return whether the old value is kept, or was only a state that began or was restored."""
         if self.is_removed:
             return False
-        if self.old in (None, "", [], {}):
+        if self.old in (None, "", [], {}) or self.old == self.new:
             return True
         was_over = self.new and OVER.fullmatch(str(self.old).lower())
         if was_over or self.flags(self.new, self.old):
@@ -186,10 +201,11 @@ class Step:
         for place in sorted(self.old.keys() | self.new.keys()):
             old = self.old.get(place)
             new = self.new.get(place)
-            if old == new or any(map(CLOCK.search, place)):
+            if is_same(old, new) or any(map(CLOCK.search, place)):
                 continue
             record = place if is_element(place) else place[:-1] or place
-            is_gone = place in self.old and record not in remaining
+            is_empty = self.new.get(record) == {}
+            is_gone = place in self.old and (record not in remaining or is_empty)
             yield Change(place, old, new, is_gone)
 
     def _sort_changes(self) -> None:
@@ -257,7 +273,8 @@ def find_changed_places(before: Any, after: Any) -> str:
     new = dict(iterate_values(after))
     changes = []
     for place in sorted(old.keys() | new.keys()):
-        if old.get(place) != new.get(place) or (place in old) != (place in new):
+        is_kept = (place in old) == (place in new)
+        if not is_kept or not is_same(old.get(place), new.get(place)):
             changes.append(Change(place, old.get(place), new.get(place)))
     return format_changes(changes)
 

@@ -273,7 +273,7 @@ class Fake:
         is_get = request.method == "GET"
         is_lookup = request.method in ("GET", "HEAD")
         places = [path]
-        if effect == "reads" or not is_get:
+        if effect == "reads" or not is_lookup:
             places += list_parents(path)
         if effect == "reads" or (path in self.records and is_lookup):
             record = next((self.records[p] for p in places if p in self.records), None)

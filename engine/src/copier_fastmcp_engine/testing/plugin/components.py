@@ -3,15 +3,15 @@
 import contextlib
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from mcp.shared.exceptions import MCPError
 
 from ..backend import Backend
-from ..cases import list_cases
-from ..changes import find_changed_places, to_json_data
+from ..cases import ABSENT, list_cases
+from ..changes import find_changed_places, is_same, to_json_data
 from .leftovers import Leftovers
 from .observation import Observation
 from .problems import Problem
@@ -36,11 +36,32 @@ class Component:
 
     Attributes:
         name: Its URI or its name, as messages show it.
-        read: Reads it, with sample arguments.
+        read: Reads it, with the arguments that it gets.
+        required: The names of the arguments that it needs.
+        optional: The names of the others.
     """
 
     name: str
     read: Callable[[Arguments], Awaitable[object]]
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+    def list_variants(self, known: Arguments) -> dict[str, Arguments]:
+        """Return the arguments with which it is read, by what differs from the first ones.
+
+        Args:
+            known: The arguments of tools, by name.
+        """
+        passed: Arguments = {}
+        for name in self.required:
+            passed[name] = known.get(name, SAMPLE)
+        variants = {"": passed}
+        for name in self.optional:
+            variants[f"with {name} "] = {**passed, name: known.get(name, SAMPLE)}
+        for name, value in passed.items():
+            other = f"{value}{ABSENT}"
+            variants[f"with {name}={other} "] = {**passed, name: other}
+        return variants
 
 
 async def list_components(client: Any) -> list[Component]:
@@ -60,28 +81,42 @@ def _from_resource(client: Any, uri: str) -> Component:
 
 
 def _from_template(client: Any, pattern: str) -> Component:
+    required: list[str] = []
+    optional: list[str] = []
+    for match in PARAMETER.finditer(pattern):
+        names = match[1].rstrip("*").split(",")
+        if match[0].startswith("{?"):
+            optional += names
+        else:
+            required += names[:1]
+
     def fill(match: re.Match[str], arguments: Arguments) -> str:
         names = match[1].rstrip("*").split(",")
         if not match[0].startswith("{?"):
-            return quote(str(arguments.get(names[0], SAMPLE)), safe="")
-        pairs = [f"{name}={arguments[name]}" for name in names if name in arguments]
-        return f"?{'&'.join(pairs)}" if pairs else ""
+            return quote(str(arguments[names[0]]), safe="")
+        passed = {name: arguments[name] for name in names if name in arguments}
+        return f"?{urlencode(passed)}" if passed else ""
 
     async def read(arguments: Arguments) -> object:
         uri = PARAMETER.sub(lambda match: fill(match, arguments), pattern)
         return await client.read_resource(uri)
 
-    return Component(pattern, read)
+    return Component(pattern, read, tuple(required), tuple(optional))
 
 
 def _from_prompt(client: Any, prompt: Any) -> Component:
-    async def read(arguments: Arguments) -> object:
-        passed = {}
-        for parameter in prompt.arguments or ():
-            passed[parameter.name] = str(arguments.get(parameter.name, SAMPLE))
-        return await client.get_prompt(prompt.name, passed)
+    required: list[str] = []
+    optional: list[str] = []
+    for parameter in prompt.arguments or ():
+        names = required if parameter.required else optional
+        names.append(parameter.name)
 
-    return Component(f"prompt {prompt.name}", read)
+    async def read(arguments: Arguments) -> object:
+        texts = {name: str(value) for name, value in arguments.items()}
+        return await client.get_prompt(prompt.name, texts)
+
+    name = f"prompt {prompt.name}"
+    return Component(name, read, tuple(required), tuple(optional))
 
 
 class ComponentProof:
@@ -102,10 +137,19 @@ class ComponentProof:
             if component.name in self.unprobed:
                 reason = self.unprobed[component.name]
                 self.suite.note(f"{component.name} is unprobed: {reason}")
-            elif problem := await self._find_problem(component):
+            elif problem := await self._prove(component):
                 line = problem.format(self.suite.tables)
                 problems.append(f"{component.name}: {line}")
         return problems
+
+    async def _prove(self, component: Component) -> Problem | None:
+        """Read one component with several arguments; return the first thing that it changed, or nothing."""
+        _, known = await self._prepare()
+        for title, arguments in component.list_variants(known).items():
+            problem = await self._find_problem(component, title, arguments)
+            if problem is not None:
+                return replace(problem, text=f"{title}{problem.text}")
+        return None
 
     async def _prepare(self) -> tuple[Backend, Arguments]:
         """Return a backend with all data that can be arranged at once, and the arguments that name it."""
@@ -133,10 +177,12 @@ class ComponentProof:
                 inside[key] = value
         return inside
 
-    async def _find_problem(self, component: Component) -> Problem | None:
+    async def _find_problem(
+        self, component: Component, title: str, arguments: Arguments
+    ) -> Problem | None:
         """Read one component; return what it changed, or nothing."""
         try:
-            backend, arguments = await self._prepare()
+            backend, _ = await self._prepare()
             before = await self._snapshot(backend)
         except NotImplementedError as error:
             self.suite.note(f"{component.name} is not proven: {error}")
@@ -147,12 +193,15 @@ class ComponentProof:
             with observation.call(), self.suite.noting_warnings(component.name):
                 await component.read(arguments)
         except MCPError as error:
-            text = f"{component.name} could not be read with sample arguments: {error}"
-            self.suite.note(text)
+            if not title:  # another value may be refused
+                text = (
+                    f"{component.name} could not be read with sample arguments: {error}"
+                )
+                self.suite.note(text)
         await leftovers.wait()
         observation.end_call()
         after = await self._snapshot(backend)
-        if before != after:
+        if not is_same(before, after):
             places = find_changed_places(before, after)
             text = f"reading it changed {places}"
             return Problem("read-only-proven", text, REMEDY)

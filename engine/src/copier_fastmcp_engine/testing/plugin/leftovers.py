@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -16,6 +17,7 @@ LIBRARIES = re.compile(r"site-packages[/\\](anyio|fastmcp|mcp)[/\\]")
 PAUSE = 0.01  # seconds between two looks
 LONGEST = 2.0  # seconds in which what a call started has to end
 SETTLE = 0.3  # seconds that are granted to what always runs, as a poller does
+DATA = (bytearray, deque, dict, list, set)  # whose methods a timer may call
 IDLE, BUSY, TIMED = "idle", "busy", "timed"  # TIMED: it wakes up by itself
 States = dict[Any, str]
 
@@ -157,8 +159,10 @@ def _find_timers(source: Path) -> States:
         callback = getattr(handle, "_callback", None)
         if callback is None or handle.cancelled():
             continue
-        code = getattr(_unwrap(callback), "__code__", None)
-        if code and _is_below(code.co_filename, source):
+        function = _unwrap(callback)
+        code = getattr(function, "__code__", None)
+        is_own = code and _is_below(code.co_filename, source)
+        if is_own or isinstance(getattr(function, "__self__", None), DATA):
             states[handle] = BUSY
     return states
 

@@ -1,15 +1,20 @@
 """The data that a project's modules hold themselves: globals, attributes of classes and functions, mutable defaults."""
 
+import asyncio
+import contextlib
 import inspect
+import io
 import itertools
+import operator
 import os
+import queue
 import re
 import sys
+from array import array
 from collections import deque
 from collections.abc import Iterator, Mapping
-from operator import itemgetter
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 CACHE = re.compile("cache|memo", re.IGNORECASE)
@@ -91,6 +96,7 @@ def _iterate_class(owner: str, cls: type) -> Iterator[tuple[str, Any]]:
 
 
 def _iterate_function(owner: str, function: FunctionType) -> Iterator[tuple[str, Any]]:
+    yield from _iterate_closures(owner, function)
     function = inspect.unwrap(function)
     for name, value in list(vars(function).items()):
         if not name.startswith("__"):
@@ -100,19 +106,74 @@ def _iterate_function(owner: str, function: FunctionType) -> Iterator[tuple[str,
             yield f"{owner}()", _freeze(default)
 
 
+def _iterate_closures(owner: str, function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the variables of enclosing functions that a function, and what it wraps, refers to."""
+    wrapped: Any = function
+    while isinstance(wrapped, FunctionType):
+        cells = wrapped.__closure__ or ()
+        if not _is_library(wrapped.__code__.co_filename):
+            for name, cell in zip(wrapped.__code__.co_freevars, cells, strict=True):
+                with contextlib.suppress(ValueError):  # it has no value yet
+                    yield f"{owner}.{name}", _freeze(cell.cell_contents)
+        wrapped = getattr(wrapped, "__wrapped__", None)
+
+
 def _freeze(value: Any, depth: int = 0) -> Any:
     """Return a value that can be compared later, whatever happens to the original."""
     if value is None or isinstance(value, PLAIN):
         return value
-    if isinstance(value, itertools.count):
-        return repr(value)
     if depth >= DEEPEST:
         return OBJECT
     if isinstance(value, COLLECTIONS):
         return _freeze_items(value, depth + 1)
-    if hasattr(value, "__dict__") and _is_data_object(value):
-        return (OBJECT, type(value).__name__, _freeze(vars(value), depth + 1))
-    return OBJECT
+    if _is_data_object(value):
+        attributes = _read_attributes(value)
+        return (OBJECT, type(value).__name__, _freeze(attributes, depth + 1))
+    return _freeze_library_object(value, depth + 1)
+
+
+def _freeze_library_object(value: Any, depth: int) -> Any:
+    """Return the content of what holds data in Python's own classes; of anything else nothing."""
+    content: Any = OBJECT
+    match value:
+        case SimpleNamespace():
+            content = _freeze(vars(value), depth)
+        case bytearray() | array():
+            content = bytes(value)
+        case io.StringIO() | io.BytesIO():
+            content = "" if value.closed else value.getvalue()
+        case io.IOBase():
+            content = _measure_file(value)
+        case queue.Queue():
+            content = _freeze_items(value.queue, depth)
+        case asyncio.Queue():
+            content = value.qsize()
+        case itertools.count():
+            content = repr(value)
+        case Iterator():
+            content = operator.length_hint(value)
+    return content
+
+
+def _measure_file(file: Any) -> Any:
+    """Return the size of a file that is open for writing, with what is not yet written."""
+    try:
+        if file.closed or not file.writable() or file.isatty():
+            return OBJECT
+        return file.tell()
+    except (OSError, ValueError):  # a pipe or a socket
+        return OBJECT
+
+
+def _read_attributes(value: object) -> dict[str, Any]:
+    """Return the attributes of an object, those in slots too."""
+    attributes = dict(getattr(value, "__dict__", {}))
+    for cls in type(value).__mro__:
+        slots = vars(cls).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if hasattr(value, name):
+                attributes[name] = getattr(value, name)
+    return attributes
 
 
 def _freeze_items(collection: Any, depth: int) -> Any:
@@ -126,15 +187,19 @@ def _freeze_items(collection: Any, depth: int) -> Any:
     pairs = []
     for key, item in list(collection.items()):
         pairs.append((repr(key), _freeze(item, depth)))
-    return sorted(pairs, key=itemgetter(0))
+    return sorted(pairs, key=operator.itemgetter(0))
 
 
 def _is_data_object(value: object) -> bool:
     """Tell whether an object is of a class of the same project: others may change by themselves."""
     module = sys.modules.get(type(value).__module__)
     file = getattr(module, "__file__", None) or "site-packages"
-    is_library = "site-packages" in file or file.startswith(sys.base_prefix)
-    return not is_library and not hasattr(value, "snapshot")
+    return not _is_library(file) and not hasattr(value, "snapshot")
+
+
+def _is_library(file: str) -> bool:
+    """Tell whether a file is part of Python, of a library, or of no file at all."""
+    return "site-packages" in file or file.startswith((sys.base_prefix, "<frozen"))
 
 
 def find_changed(before: State, after: State, final: State) -> list[str]:

@@ -22,6 +22,7 @@ from ..changes import (
     describe_calls,
     find_changed_places,
     format_changes,
+    is_same,
     to_json_data,
 )
 from ..proofs import DECLARED, is_recorded
@@ -487,7 +488,7 @@ class Probe:
         self.story = self.story or story
         self.has_changed = self.has_changed or states[0] != states[-1]
         if self.judge.truth["read_only"]:
-            if states == states[:1] * len(states):
+            if all(is_same(states[0], state) for state in states[1:]):
                 return None
             places = find_changed_places(states[0], states[-1])
             text = f"it says read-only, but a call changed {places}"

@@ -3,7 +3,7 @@
 import contextlib
 import datetime
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +20,26 @@ def _time() -> float:
 
 def _time_ns() -> int:
     return time.time_ns() + _AHEAD_NS
+
+
+def _gmtime(seconds: float | None = None) -> time.struct_time:
+    return time.gmtime(_time() if seconds is None else seconds)
+
+
+def _localtime(seconds: float | None = None) -> time.struct_time:
+    return time.localtime(_time() if seconds is None else seconds)
+
+
+def _strftime(pattern: str, moment: Any = None) -> str:
+    return time.strftime(pattern, _localtime() if moment is None else moment)
+
+
+def _ctime(seconds: float | None = None) -> str:
+    return time.ctime(_time() if seconds is None else seconds)
+
+
+def _asctime(moment: Any = None) -> str:
+    return time.asctime(_localtime() if moment is None else moment)
 
 
 class _DateLike(type):
@@ -95,31 +115,52 @@ def _copy_module(module: ModuleType, **changed: Any) -> ModuleType:
     return copied
 
 
-_TIME = _copy_module(time, time=_time, time_ns=_time_ns)
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "asctime": _asctime,
+    "ctime": _ctime,
+    "gmtime": _gmtime,
+    "localtime": _localtime,
+    "strftime": _strftime,
+    "time": _time,
+    "time_ns": _time_ns,
+}
+_TIME = _copy_module(time, **_FUNCTIONS)
 _DATETIME = _copy_module(datetime, datetime=_Datetime, date=_Date)
 # What is replaced, by identity
-_REPLACED = [
+_REPLACED: list[tuple[Any, Any]] = [
     (time, _TIME),
     (datetime, _DATETIME),
-    (time.time, _time),
-    (time.time_ns, _time_ns),
     (datetime.datetime, _Datetime),
     (datetime.date, _Date),
 ]
+_REPLACED += [(getattr(time, name), ahead) for name, ahead in _FUNCTIONS.items()]
 
 
 @contextlib.contextmanager
 def clock_ahead(modules: Modules) -> Iterator[None]:
     """Let the code of some modules see a later time in the block."""
     restored = []
-    for module in modules:
-        for name, value in list(vars(module).items()):
+    for holder in _list_holders(modules):
+        for name, value in list(vars(holder).items()):
+            function = value.__func__ if isinstance(value, staticmethod) else value
             for real, ahead in _REPLACED:
-                if value is real:
-                    restored.append((module, name, value))
-                    setattr(module, name, ahead)
+                if function is real:
+                    restored.append((holder, name, value))
+                    is_method = isinstance(holder, type) and callable(ahead)
+                    setattr(holder, name, staticmethod(ahead) if is_method else ahead)
     try:
         yield
     finally:
-        for module, name, value in restored:
-            setattr(module, name, value)
+        for holder, name, value in restored:
+            setattr(holder, name, value)
+
+
+def _list_holders(modules: Modules) -> list[Any]:
+    """Return modules, and the classes that they define."""
+    holders: list[Any] = []
+    for module in modules:
+        holders.append(module)
+        for value in list(vars(module).values()):
+            if isinstance(value, type) and value.__module__ == module.__name__:
+                holders.append(value)
+    return holders

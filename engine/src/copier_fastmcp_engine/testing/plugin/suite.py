@@ -86,6 +86,7 @@ class Suite:
         self.tools = [*self.pins.tools]
         self.notes: dict[str, None] = {}
         self.proofs: list[str] = []
+        self.clients: list[Any] = []  # functions of the fixture `call`
         self.on_question: Callable[[], Awaitable[None]] | None = None
         project.probe_package = f"{tests_package.rpartition('.')[0]}.tools"
 

@@ -28,6 +28,11 @@ NAMING = (
 )  # may change the record that the call names alone
 MAY_RESTATE = ("update", "put")
 NOTHING: tuple[Any, ...] = (None, "", [])  # arguments that name no record
+EMPTY: tuple[Any, ...] = ([], {})
+RESET: tuple[Any, ...] = ("", 0, False)  # values as which a field begins
+# Fields in which the records of one kind depend on each other: their order, and numbers of their parts
+ORDER = re.compile("index|number|order|position|priority|rank|seq|slot|sort")
+COUNT = re.compile("count|items|quota|remaining|size|sum|total|used")
 REPEATS = 21  # calls that show whether a tool keeps a few records only
 
 
@@ -110,7 +115,7 @@ class Judge:
             and not _only_moments(repeat)
         ):
             places = format_changes(repeat.changes)
-            text = f"it says idempotent, but {story}, in {places}"
+            text = f"it says idempotent, but a second call changed {places}: {story}"
             return Problem("idempotent-proven", text)
         return self._find_other_behavior(variant, first, story)
 
@@ -124,7 +129,10 @@ class Judge:
     ) -> Problem | None:
         """Return that the changes are those of another behavior, or nothing."""
         has_removed_record = _has_removed_record(first.lost, first)
-        is_added = any(change.old is None for change in first.changes)
+        is_added = False
+        for change in first.changes:
+            if change.old is None and change.new not in EMPTY:
+                is_added = True
         if self.behavior in KEEPS and has_removed_record and not is_added:
             return Problem("behavior-proven", f"it says {self.behavior}, but {story}")
         named = self._name_places(variant, first)
@@ -205,17 +213,19 @@ class Judge:
         self, variant: Variant, first: Step, losses: Iterable[Change]
     ) -> Problem | None:
         """Return that a call set a field of a record and dropped others, which no exception covers."""
-        texts = {str(value) for value in variant.arguments.values()}
-        set_records = set()
-        for change in first.changes:
-            if str(change.new) in texts:
-                set_records.add(change.place[:-1])
-        dropped = []
+        set_records = _find_set_records(variant, first)
+        dropped, reset = [], []
         for change in losses:
-            is_dropped = change.new is None and not change.is_removed
-            is_meant = change.place[0] in variant.loses
-            if is_dropped and not is_meant and change.place[:-1] in set_records:
+            record = _record_of(change, first)
+            if change.place[0] in variant.loses or record not in set_records:
+                continue
+            is_in_emptied_list = record != change.place[:-1]
+            if is_in_emptied_list or (change.new is None and not change.is_removed):
                 dropped.append(change)
+            elif change.new in RESET:
+                reset.append(change)
+        if dropped:
+            dropped += reset
         if not dropped or self.behavior not in MAY_RESTATE:
             return None
         key = dropped[0].place[0]
@@ -261,6 +271,23 @@ class Judge:
         key = odd[0].place[0]
         remedy = f"fix the body, or return Case(..., loses=[{key!r}]) from arrange() if the loss is intended"
         return Problem("named-record-proven", text, remedy)
+
+
+def _find_set_records(variant: Variant, step: Step) -> set[Place]:
+    """Return the places of records of which a call set a field to one of its arguments."""
+    texts = {str(value) for value in variant.arguments.values()}
+    records = set()
+    for change in step.changes:
+        if str(change.new) in texts:
+            records.add(change.place[:-1])
+    return records
+
+
+def _record_of(change: Change, step: Step) -> Place:
+    """Return the record whose field was lost; the field may be a list that is empty now."""
+    if is_element(change.place) and step.new.get(change.place[:-2]) in EMPTY:
+        return change.place[:-3]
+    return change.place[:-1]
 
 
 def _collect_keys(places: Iterable[Place]) -> set[str]:
@@ -313,6 +340,18 @@ class Named:
                 self.owned.add(place[:-1])
             elif place[-1] in references:
                 self.children.add(place[:-1])
+        self.kinds: set[tuple[Place, str]] = set()
+        self.references: set[str] = set()
+        self._find_kinds()
+
+    def _find_kinds(self) -> None:
+        """Find where the records of the same kind are, and to what the named record refers."""
+        for place, value in [*self.step.old.items(), *self.step.new.items()]:
+            for length in range(1, len(place) + 1):
+                is_named = self.word.search(place[length - 1])
+                if is_named or place[:length] in self.owned:
+                    self.kinds.add(_kind_of(place[:length]))
+                    self.references.add(str(value))
 
     def is_known(self) -> bool:
         """Tell whether the record that the call names is there."""
@@ -324,15 +363,34 @@ class Named:
         """Tell whether a part of a place holds an argument."""
         return any(self.word.search(part) for part in place)
 
+    def _is_in_sibling(self, change: Change) -> bool:
+        """Tell whether a value changed in another record of the same kind, to which the named one does not refer."""
+        if change.old is None or change.new is None or is_element(change.place):
+            return False
+        for length in range(1, len(change.place)):
+            record = change.place[:length]
+            if _kind_of(record) in self.kinds:
+                return record[-1].rpartition("/")[2] not in self.references
+        return False
+
+    def _depends_on_others(self, change: Change) -> bool:
+        """Tell whether a value may follow from those of other records: it moved there, or counts them."""
+        is_in_sibling = self._is_in_sibling(change)
+        if change in self.step.moved:
+            is_flag = isinstance(change.old, bool)  # that one record has at a time
+            return not is_in_sibling or is_flag or bool(ORDER.search(change.kind))
+        most = max(1, len(self.step.changes))
+        is_count = isinstance(change.step, int) and abs(change.step) <= most
+        if is_count and is_in_sibling:
+            return bool(ORDER.search(change.kind) or COUNT.search(change.kind))
+        return is_count
+
     def allows(self, change: Change) -> bool:
         """Tell whether the call may have made a change."""
         if self._removes_a_neighbor(change):
             return False
         stems = {change.place[:n] for n in range(1, len(change.place) + 1)}
         key = f"{change.place[0]}/"
-        is_count = isinstance(change.step, int) and abs(change.step) <= max(
-            1, len(self.step.changes)
-        )
         return bool(
             self._names_place(change.place)
             or (change.old is None and not self.step.within(change))
@@ -340,8 +398,7 @@ class Named:
             or not self.owned.isdisjoint(stems)
             or (change.is_removed and not self.children.isdisjoint(stems))
             or any(key.startswith(f"{lost}/") for lost in self.variant.loses)
-            or is_count
-            or change in self.step.moved
+            or self._depends_on_others(change)
             or any(value in ({}, []) for value in (change.old, change.new))
         )
 
@@ -362,6 +419,11 @@ class Named:
             if place[:-1] == change.place[:-1] and place[-1] in self.texts:
                 return True
         return False
+
+
+def _kind_of(record: Place) -> tuple[Place, str]:
+    """Return where a record is among others of its kind: what is before its key."""
+    return record[:-1], record[-1].rpartition("/")[0]
 
 
 def _list_changed_records(step: Step, loses: Collection[str] = ()) -> set[Place]:
