@@ -168,7 +168,7 @@ def _print_raised_floors(floors: Iterable[str]) -> None:
 
 
 def _print_rows(survey: Survey) -> None:
-    print(json.dumps(survey.rows(), indent=2, ensure_ascii=False))
+    print(json.dumps(survey.build_rows(), indent=2, ensure_ascii=False))
 
 
 def _choose_engine(
@@ -239,7 +239,7 @@ def _exclude_declared(survey: Survey) -> Survey:
     answers = load_adoption(survey.project.root)
     if not answers:
         return survey
-    package = layout.policy_package(answers["adopted"]["place"])
+    package = layout.get_policy_package(answers["adopted"]["place"])
     undeclared: list[Proposal] = []
     for proposal in survey.proposals:
         if not _has_declaration(proposal.tool, package):
@@ -293,7 +293,7 @@ class AdoptionPlan:
         added = self._list_added_files()
         edited: dict[Path, bytes] = {}
         for file in self.adoption.edited:
-            edited[file.module.path] = file.encoded()
+            edited[file.module.path] = file.encode_edits()
         if not dry_run:
             require_reachable(root, [*edited, *added])
             write_files(edited | added)
@@ -324,7 +324,7 @@ class AdoptionPlan:
         root = self.survey.project.root
         for file in self.adoption.edited:
             name = file.module.path.relative_to(root).as_posix()
-            print(file.diff(name), end="")
+            print(file.format_diff(name), end="")
         names = [path.relative_to(root).as_posix() for path in added]
         for name in sorted(names):
             print(f"+++ {name}")

@@ -59,11 +59,12 @@ def annotate(
         announce_command(live)
         before = list_tools(live)
         survey = compare_with_source(survey, before)
-    chosen = answer_questions(
-        survey, unattended=unattended or json_output or not sys.stdin.isatty()
-    )
+    quiet = unattended or json_output or not sys.stdin.isatty()
+    chosen = answer_questions(survey, unattended=quiet)
     annotations = annotate_survey(survey, chosen)
-    written = {edited.module.path: edited.encoded() for edited in annotations.files}
+    written: dict[Path, bytes] = {}
+    for edited in annotations.files:
+        written[edited.module.path] = edited.encode_edits()
     if not dry_run:
         _require_committed(root, annotations.files)
         require_reachable(root, written)
@@ -71,10 +72,11 @@ def annotate(
         if live is not None and written:
             _compare_live(live, before, backup, root)
     if json_output:
-        print(json.dumps(survey.rows(), indent=2, ensure_ascii=False))
+        print(json.dumps(survey.build_rows(), indent=2, ensure_ascii=False))
     elif dry_run:
         for edited in annotations.files:
-            print(edited.diff(edited.module.path.relative_to(root).as_posix()), end="")
+            name = edited.module.path.relative_to(root).as_posix()
+            print(edited.format_diff(name), end="")
     if not json_output:
         print_remaining_work(survey, chosen, annotations.by_hand)
         _print_result(len(written), dry_run=dry_run, live=live is not None)

@@ -57,9 +57,10 @@ class Source:
             return [Server("", tools)]
         if not self.files:
             return [Server("", _load_pinned())]
-        return [
-            Server(self.find_label(path), _load_recorded(path)) for path in self.files
-        ]
+        servers: list[Server] = []
+        for path in self.files:
+            servers.append(Server(self.find_label(path), _load_recorded(path)))
+        return servers
 
     def find_label(self, path: Path) -> str:
         """A file's name, or its path where two have one name; empty for a single file."""
@@ -264,9 +265,8 @@ def _print_comparison(source: Source, old: str, json_output: bool) -> int:
     else:
         (server,) = source.load()
         new = Definitions(server.tools)
-    return print_comparison(
-        load_definitions(old, source.seconds), new, json_output=json_output
-    )
+    definitions = load_definitions(old, source.seconds)
+    return print_comparison(definitions, new, json_output=json_output)
 
 
 def _print_patch(audited: Sequence[Server]) -> int:
@@ -283,9 +283,9 @@ def _print_patch(audited: Sequence[Server]) -> int:
     annotations = annotate_survey(source, proposals)
     for edited in annotations.files:
         path = edited.module.path.relative_to(source.project.root)
-        print(edited.diff(path.as_posix()), end="")
+        print(edited.format_diff(path.as_posix()), end="")
     print_remaining_work(source, proposals, annotations.by_hand)
-    source_names = {row["tool"] for row in source.rows()}
+    source_names = {row["tool"] for row in source.build_rows()}
     for server in audited:
         for tool in server.tools:
             if tool.get("name") not in source_names:
@@ -307,9 +307,8 @@ def _print_clients(audited: Sequence[Server], json_output: bool) -> int:
 
     tools = _list_tools(audited)
     if json_output:
-        print(
-            json.dumps(reports.tabulate_decisions(tools), indent=2, ensure_ascii=False)
-        )
+        rows = reports.tabulate_decisions(tools)
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
         reports.print_decisions(tools)
     return 0
@@ -323,9 +322,12 @@ def _print_signals(name: str, audited: Sequence[Server], json_output: bool) -> i
     for server in audited:
         rows += explain_tools(server.tools, name)
     if not rows:
-        names = ", ".join(str(tool.get("name")) for tool in _list_tools(audited))
+        names: list[str] = []
+        for tool in _list_tools(audited):
+            names.append(str(tool.get("name")))
+        listed = ", ".join(names)
         raise RefusedError(
-            f"{name!r} is not a tool of this server; its tools are {names}"
+            f"{name!r} is not a tool of this server; its tools are {listed}"
         )
     if json_output:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
@@ -335,11 +337,10 @@ def _print_signals(name: str, audited: Sequence[Server], json_output: bool) -> i
         for line in row["signals"]:
             print(f"  {one_line(line)}")
         for hint, verdict in row["hints"].items():
-            declared = verdict["declared"]
-            stated = (
-                "left out" if declared is None else f"declared {json.dumps(declared)}"
-            )
-            print(f"  {hint}: {stated}, derived {verdict['says']}")
+            declared = "left out"
+            if verdict["declared"] is not None:
+                declared = f"declared {json.dumps(verdict['declared'])}"
+            print(f"  {hint}: {declared}, derived {verdict['says']}")
     return 0
 
 
@@ -396,16 +397,13 @@ def _print_findings(source: Source, audited: Sequence[Server], report: Report) -
         findings = exclude_known(findings, report.baseline)
     changes = _print_changes(audited, report.snapshot) if report.snapshot else []
     if report.as_json:
-        rows = [asdict(finding) for finding in findings]
+        rows = list(map(asdict, findings))
         print(json.dumps(rows, indent=2, ensure_ascii=False))
     elif report.as_sarif:
         from .auditing.sarif import build_sarif
 
-        print(
-            json.dumps(
-                build_sarif(findings, _locate_files(source, audited, report)), indent=2
-            )
-        )
+        located = _locate_files(source, audited, report)
+        print(json.dumps(build_sarif(findings, located), indent=2))
     else:
         reports.print_findings(findings, questions, len(_list_tools(audited)))
     return 1 if findings or changes else 0

@@ -80,8 +80,11 @@ def _read_purpose(function: Callable[..., object]) -> str:
     """What a docstring says before its sections, a paragraph on a line: the terminal wraps it."""
     from inspect import getdoc
 
-    text = (getdoc(function) or "").partition("\n\nArgs:")[0]
-    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+    text, _, _ = (getdoc(function) or "").partition("\n\nArgs:")
+    paragraphs: list[str] = []
+    for paragraph in text.split("\n\n"):
+        paragraphs.append(" ".join(paragraph.split()))
+    return "\n\n".join(paragraphs)
 
 
 def call(verb: str, words: Sequence[str]) -> int:
@@ -144,7 +147,7 @@ def _split_debug(words: Sequence[str]) -> tuple[list[str], bool]:
 def _describe_error(error: Exception) -> list[str]:
     """Return an error as lines: one, or one for each error in the answers."""
     if isinstance(error, AnswersError):
-        return [one_line(line) for line in error.lines]
+        return list(map(one_line, error.lines))
     if isinstance(error, (RefusedError, UnableError)):
         return [one_line(error)]
     if isinstance(error, subprocess.CalledProcessError):

@@ -33,7 +33,7 @@ def test_an_import_keeps_the_imports_sorted(
     path.write_bytes(text.replace("\n", newline).encode())
     edited = Edited(Project(tmp_path).modules["shop.server"])
     edited.add_import(IMPORT)
-    path.write_bytes(edited.encoded())
+    path.write_bytes(edited.encode_edits())
     assert "policy" in edited.text
     words = ["ruff", "check", "--isolated", "--no-cache", "--select", "I001", str(path)]
     done = subprocess.run(

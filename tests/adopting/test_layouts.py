@@ -74,7 +74,7 @@ def test_sources_are_edited_as_they_are_written(
     edited_servers = []
     for module in adoption.edited:
         if module.module.path.name == "server.py":
-            edited_servers.append(module.encoded())
+            edited_servers.append(module.encode_edits())
     (after,) = edited_servers
     assert part in after
     assert after[:3] == text[:3] or text.startswith(b"def")

@@ -173,7 +173,7 @@ async def goal(path: str) -> str:
 
 
 def test_tools_that_a_decorator_of_the_project_marks_are_found(tmp_path: Path) -> None:
-    rows = {row["tool"]: row for row in survey_files(tmp_path, **MARKED).rows()}
+    rows = {row["tool"]: row for row in survey_files(tmp_path, **MARKED).build_rows()}
     assert rows["lean_goal"]["file"] == "tools.py"
     assert rows["lean_goal"]["behavior"] == "read"
 

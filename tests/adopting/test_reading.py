@@ -18,7 +18,7 @@ def survey_files(folder: Path, **files: str) -> Survey:
 
 
 def test_every_style_is_found_once(tmp_path: Path) -> None:
-    rows = {row["tool"]: row for row in survey_files(tmp_path, **STYLES).rows()}
+    rows = {row["tool"]: row for row in survey_files(tmp_path, **STYLES).build_rows()}
     adoptable = set()
     for name, row in rows.items():
         if not row["not_adoptable"]:
@@ -36,7 +36,7 @@ def test_every_style_is_found_once(tmp_path: Path) -> None:
 def test_behaviors_come_with_their_evidence(tmp_path: Path) -> None:
     rows = {
         row["tool"]: row
-        for row in survey_files(tmp_path, **{"server.py": ORDINARY}).rows()
+        for row in survey_files(tmp_path, **{"server.py": ORDINARY}).build_rows()
     }
     behaviors = {}
     for name, row in rows.items():
@@ -60,7 +60,7 @@ def test_behaviors_come_with_their_evidence(tmp_path: Path) -> None:
 
 
 def test_what_is_three_calls_down_counts_more_than_the_name(tmp_path: Path) -> None:
-    rows = {row["tool"]: row for row in survey_files(tmp_path, **STYLES).rows()}
+    rows = {row["tool"]: row for row in survey_files(tmp_path, **STYLES).build_rows()}
     row = rows["orders_get_order"]  # get_order -> wipe -> _send -> DELETE
     assert (row["behavior"], row["asked"]) == ("delete", True)
     assert "it sends DELETE (2 calls down)" in row["evidence"]
@@ -74,7 +74,7 @@ def test_the_sdk_servers_are_read_too(tmp_path: Path, text: str, name: str) -> N
 
 
 def test_a_low_level_server_is_listed_with_the_reason(tmp_path: Path) -> None:
-    (row,) = survey_files(tmp_path, **{"server.py": LOW}).rows()
+    (row,) = survey_files(tmp_path, **{"server.py": LOW}).build_rows()
     assert row["tool"] == "fetch"
     assert "low-level" in row["not_adoptable"]
 
@@ -138,7 +138,7 @@ def open_ads(path: str) -> str:
 def test_what_looks_like_a_read_is_one_or_asked(tmp_path: Path) -> None:
     rows = {
         row["tool"]: row
-        for row in survey_files(tmp_path, **{"server.py": TRAPS}).rows()
+        for row in survey_files(tmp_path, **{"server.py": TRAPS}).build_rows()
     }
     behaviors = {}
     for name, row in rows.items():

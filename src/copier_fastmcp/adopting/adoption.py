@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -79,8 +80,10 @@ def plan_adoption(
         place = answers["adopted"]["place"]
     else:
         place = layout.choose_place(survey, servers)
-    adoption.edited = _plan_edits(chosen, servers, layout.policy_package(place))
-    held_names = {(server.module.name, server.held) for server in servers}
+    adoption.edited = _plan_edits(chosen, servers, layout.get_policy_package(place))
+    held_names: set[tuple[str, str]] = set()
+    for server in servers:
+        held_names.add((server.module.name, server.held))
     if len(held_names) > 1:
         proved = layout.find_entry_point(servers) or "one of them"
         adoption.by_hand["(the tests)"] = (
@@ -143,7 +146,7 @@ def _plan_edits(
         line = f"{word}.govern({server.held})"
         if line not in server.module.text:
             edited.insert_below(server.statement, line)
-    return [edited for edited in edits.values() if edited.edits]
+    return list(filter(attrgetter("edits"), edits.values()))
 
 
 def _add_probes(adoption: Adoption, chosen: Iterable[Proposal], root: Path) -> None:
@@ -262,5 +265,8 @@ def _refuse_obstacles(names: list[str]) -> NoReturn:
 def _guess_subject(name: str) -> str:
     """The subject in a server's name, as `tickets` in mcp-server-tickets; else the whole name."""
     words = name.split("-")
-    subject = [word for word in words if word not in ("mcp", "server", "fastmcp")]
+    subject: list[str] = []
+    for word in words:
+        if word not in ("mcp", "server", "fastmcp"):
+            subject.append(word)
     return "-".join(subject) or name

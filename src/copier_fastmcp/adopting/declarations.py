@@ -12,7 +12,7 @@ from ..sources.modules import Function, Module
 from ..tables import load_tables
 from .annotations import choose_title
 from .edits import Edited
-from .hints import derive_hints
+from .hints import derive_hints, format_hints
 from .proposals import Proposal
 
 WORD = "policy"
@@ -81,7 +81,7 @@ def _format_kept_arguments(proposal: Proposal) -> list[str]:
     """The author's hints of an action, as arguments of the decorator."""
     if proposal.behavior != "action":
         return []
-    return [f"{hint}={value}" for hint, value in _select_kept_hints(proposal).items()]
+    return format_hints(_select_kept_hints(proposal))
 
 
 def _build_kept_exceptions(proposal: Proposal) -> list[dict[str, Any]]:

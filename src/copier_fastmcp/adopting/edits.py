@@ -274,7 +274,7 @@ class Edited:
             text = before + edit.text + after
         return text
 
-    def diff(self, name: str) -> str:
+    def format_diff(self, name: str) -> str:
         """The edits as a patch."""
         before = self.module.text.splitlines(keepends=True)
         after = self.text.splitlines(keepends=True)
@@ -283,7 +283,7 @@ class Edited:
             patch += line if line.endswith("\n") else f"{line}\n"
         return patch
 
-    def encoded(self) -> bytes:
+    def encode_edits(self) -> bytes:
         """The bytes to write, in the encoding of the file.
 
         Raises:

@@ -94,12 +94,12 @@ class Evidence:
         self.sure = self._select_effects(body.writes(sure=True))
         self.weak = self._select_effects(body.writes(sure=False))
         self.reads = self._select_effects(body.of("read"))
-        self.again = _select_near_effects(body.of("again"), 2)
+        self.again = select_near_effects(body.of("again"), 2)
         self.stores = self._find_store()
         self.texts = self._describe_evidence()
         if self.by_words == "read" and self.hinted and self.by_name in ("read", ""):
             # Its author says so three times.
-            self.sure = _select_near_effects(self.sure, 1)
+            self.sure = select_near_effects(self.sure, 1)
         self.written = derive_behavior(self.sure)
 
     def _weigh_description(self) -> None:
@@ -330,7 +330,8 @@ def _find_writing_verb(verbs: Sequence[Verb]) -> Verb | None:
     return None
 
 
-def _select_near_effects(effects: Sequence[Effect], deepest: int) -> list[Effect]:
+def select_near_effects(effects: Sequence[Effect], deepest: int) -> list[Effect]:
+    """The effects that are at most so many calls down."""
     return [effect for effect in effects if effect.depth <= deepest]
 
 

@@ -36,6 +36,11 @@ def combine_hints(proposal: "Proposal") -> dict[str, bool]:
     return hints
 
 
+def format_hints(hints: Hints) -> list[str]:
+    """Hints as text: `destructiveHint=False`."""
+    return [f"{hint}={value}" for hint, value in hints.items()]
+
+
 def find_relaxed_hints(written: Hints, proposed: Hints) -> dict[str, bool]:
     """The written hints that a proposal would relax.
 

@@ -149,7 +149,7 @@ def choose_place(survey: Survey, servers: list[Server]) -> str:
         )
     if place in (".", "src"):
         return place
-    if not _is_package_of(survey, common, policy_package(place)):
+    if not _is_package_of(survey, common, get_policy_package(place)):
         reason = f"{place}/ is not a package, and nothing imports it by name"
         remedy = f"add __init__.py, or copier-fastmcp adopt {place}"
         raise RefusedError(f"{reason}: {remedy}")
@@ -190,7 +190,7 @@ def _is_package_of(survey: Survey, folder: Path, name: str) -> bool:
     return import_pattern.search(settings) is not None
 
 
-def policy_package(folder: str) -> str:
+def get_policy_package(folder: str) -> str:
     """The dotted name under which policy/ is imported."""
     parts = list(PurePosixPath(folder).parts)
     if parts[:1] == ["src"]:

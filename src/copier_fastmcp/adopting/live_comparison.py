@@ -64,6 +64,7 @@ def find_differences(before: Listing, after: Listing) -> list[str]:
     old = _index_tools(before)
     new = _index_tools(after)
     removed: list[str] = []
+    added: list[str] = []
     changed: list[str] = []
     for name, definition in old.items():
         if name not in new:
@@ -72,7 +73,9 @@ def find_differences(before: Listing, after: Listing) -> list[str]:
         keys = _list_changed_keys(definition, new[name])
         if keys:
             changed.append(f"{name}: {', '.join(keys)}")
-    added = [f"{name}: not listed before" for name in new if name not in old]
+    for name in new:
+        if name not in old:
+            added.append(f"{name}: not listed before")
     return [*removed, *added, *changed]
 
 

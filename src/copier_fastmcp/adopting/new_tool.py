@@ -44,7 +44,7 @@ def plan_new_tool(
                 f"{name} is a tool of {sibling_file}; choose another name"
             )
     path = root / place / f"{name}.py"
-    package = layout.policy_package(place)
+    package = layout.get_policy_package(place)
     plain = {key: value for key, value in answers.items() if key != "adopted"}
     with copier_process.render_project(
         plain | {"tools": [dict(tool)], "backend": "none"}
@@ -77,7 +77,7 @@ def plan_new_tool(
     above = package.rpartition(".")[0]
     edited.add_import(f"from {above + '.' if above else ''}{name} import {name}")
     edited.insert_below(server.statement, f"{server.held}.tool({name})")
-    files[server.module.path] = edited.encoded()
+    files[server.module.path] = edited.encode_edits()
     require_reachable(root, [server.module.path])
     return path.relative_to(root), files, ""
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Set
 from ..analysis.effects import Body, Effect, changes_records
 from ..analysis.vocabulary import load_words
 from ..auditing.verbs import find_verb, parse_name, split_name
-from ..auditing.vocabulary import word_list
+from ..auditing.vocabulary import get_word_list
 from ..sources.modules import FUNCTIONS
 
 LEAST_TOOLS = 3
@@ -32,7 +32,7 @@ TRANSPORTS = load_words("transports")
 PLUMBING = load_words("plumbing")
 # A helper that touches a file or grants a role changes something, too.
 CHANGE_KINDS = WRITE_KINDS | {"ensure"}
-NOUNS = word_list("nouns")
+NOUNS = get_word_list("nouns")
 IDENTIFIER = re.compile(r"[\w./{}:-]{3,80}")
 # Lines of a script that change nothing: a comment, a local value, an addition to a local list.
 # `set x to 1` names a local value; `set read status of it to true` changes something.

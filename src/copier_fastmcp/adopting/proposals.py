@@ -5,7 +5,7 @@ that it has. Where they agree, that is proposed; where they say read and write, 
 and the cautious answer is the one that is destructive.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,8 +24,9 @@ from .evidence import (
     derive_behavior,
     format_effect,
     is_named_as_read,
+    select_near_effects,
 )
-from .hints import derive_hints, find_relaxed_hints
+from .hints import derive_hints, find_relaxed_hints, format_hints
 from .plumbing import find_plumbing
 
 # Verbs of reads that APIs also take by POST.
@@ -66,7 +67,8 @@ def propose_behaviors(project: Project, tools: Sequence[SourceTool]) -> list[Pro
         tools: Its tools.
     """
     reader = Reader(project)
-    subjects = parse_tools([Tool(build_definition(tool)) for tool in tools])
+    definitions = map(build_definition, tools)
+    subjects = parse_tools(list(map(Tool, definitions)))
     bodies: list[Body] = []
     reading_bodies: list[Body] = []
     for tool, subject in zip(tools, subjects, strict=True):
@@ -97,8 +99,8 @@ def _keep_written_hints(evidence: Evidence, proposal: Proposal) -> Proposal:
     relaxed = find_relaxed_hints(written, proposed)
     if not relaxed:
         return proposal
-    texts = [f"{hint}={value}" for hint, value in relaxed.items()]
-    question = f"its author wrote {' and '.join(texts)}, but {evidence.besides_hints}"
+    written_hints = " and ".join(format_hints(relaxed))
+    question = f"its author wrote {written_hints}, but {evidence.besides_hints}"
     if behavior == "read":
         return replace(
             proposal,
@@ -160,7 +162,7 @@ def _build_proposal(
     elif stored != behavior and question:
         choices = (*choices, behavior)
     exceptions: tuple[dict[str, Any], ...] = ()
-    kinds = {effect.kind for effect in evidence.sure}
+    kinds = _list_kinds(evidence.sure)
     if stored == "delete" and "consume" in kinds:
         exceptions = ({"hint": "idempotent", "value": False, "why": POPS},)
     options = tuple(dict.fromkeys([stored, *choices])) if question else ()
@@ -226,7 +228,7 @@ def _find_write_clash(evidence: Evidence) -> str:
 def _weigh_addition_name(evidence: Evidence) -> Proposal:
     """A name that adds, unless its body takes away or replaces."""
     named, new = evidence.by_name, evidence.body.of("guarded", "fresh")
-    near = [effect for effect in evidence.sure if effect.depth <= 1]
+    near = select_near_effects(evidence.sure, 1)
     for effect in near:
         if effect.kind in ("delete", "consume"):
             question = f"{evidence.name_says}, but {format_effect(effect)}"
@@ -234,11 +236,11 @@ def _weigh_addition_name(evidence: Evidence) -> Proposal:
     if named == "create" and evidence.upserts and not new:
         question = f"{evidence.name_says}, its description says {evidence.upserts[0]!r}"
         return _build_proposal(evidence, "put", question, named, "ensure")
-    kinds = {effect.kind for effect in near}
+    kinds = _list_kinds(near)
     if evidence.again and kinds <= {"put", "append", "save"} and named != "ensure":
         return _build_proposal(evidence, "append")
     whole = _list_whole_writes(evidence)
-    whole_kinds = {effect.kind for effect in whole}
+    whole_kinds = _list_kinds(whole)
     inserts = new and evidence.only_inserts and named == "create"
     if whole_kinds == {"put"} and named != "ensure" and not inserts:
         effect_text = format_effect(whole[0])
@@ -251,6 +253,10 @@ def _weigh_addition_name(evidence: Evidence) -> Proposal:
     elif named == "create" and kinds == {"append"}:
         behavior = "append"
     return _build_proposal(evidence, behavior)
+
+
+def _list_kinds(effects: Iterable[Effect]) -> set[str]:
+    return {effect.kind for effect in effects}
 
 
 def _list_whole_writes(evidence: Evidence) -> list[Effect]:
@@ -349,7 +355,7 @@ def _weigh_described_write(evidence: Evidence) -> Proposal:
 
 def _derive_from_body(evidence: Evidence) -> str:
     """The behavior of a body; possible writes count where no word says that it reads."""
-    is_hidden = all(_is_hidden_write(effect) for effect in evidence.sure)
+    is_hidden = all(map(_is_hidden_write, evidence.sure))
     shows_change = bool(evidence.body.of("sets", "guarded", "fresh"))
     if evidence.written == "put" and is_hidden and not shows_change:
         # A file is written as a whole; what has changed in it is not seen.

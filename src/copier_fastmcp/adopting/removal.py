@@ -58,7 +58,7 @@ def plan_removal(root: Path, answers: dict[str, Any]) -> Removal:
     if not answers.get("adopted"):
         raise RefusedError(f"there is no adoption in {root.name}; nothing to remove")
     removal = Removal()
-    package = layout.policy_package(answers["adopted"]["place"])
+    package = layout.get_policy_package(answers["adopted"]["place"])
     for module in Project(root).modules.values():
         text = _remove_policy(module, package)
         if text != module.text:
@@ -192,7 +192,7 @@ def _insert_import(module: Module, text: str, line: str) -> str:
 def _encode_edit(module: Module, text: str) -> bytes:
     edited = Edited(module)
     edited.edits.append(Edit(0, len(module.text), text))
-    return edited.encoded()
+    return edited.encode_edits()
 
 
 def _plan_settings(root: Path, removal: Removal) -> None:

@@ -1,7 +1,7 @@
 """Survey a server for `adopt` and `annotate`: its tools, a behavior for each, and the questions."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from ..sources.modules import Project
 from ..sources.registrations import SourceTool, list_frameworks
 from ..terminal.text_tables import print_table
 from ..tools_answer import list_meanings
-from .hints import derive_hints, find_relaxed_hints
+from .hints import derive_hints, find_relaxed_hints, format_hints
 from .proposals import Proposal, propose_behaviors
 
 UNREAD = (
@@ -50,7 +50,7 @@ class Survey:
         """The proposals that the user has to decide."""
         return [proposal for proposal in self.proposals if proposal.asked]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def build_rows(self) -> list[dict[str, Any]]:
         """A row for each tool, in the order of the files."""
         rows: list[dict[str, Any]] = []
         for proposal in self.proposals:
@@ -166,7 +166,9 @@ def answer_questions(survey: Survey, *, unattended: bool) -> list[Proposal]:
     def ask(question: Proposal) -> None:
         decisions[id(question)] = _ask_behavior(survey, question)
 
-    steps = [partial(ask, question) for question in questions]
+    steps: list[Callable[[], None]] = []
+    for question in questions:
+        steps.append(partial(ask, question))
     try:
         run_steps(steps)
     except BackError as error:
@@ -227,4 +229,4 @@ def _list_kept_hints(proposal: Proposal) -> list[str]:
     name, behavior = proposal.tool.name, proposal.behavior
     proposed = derive_hints(name, behavior, proposal.exceptions)
     relaxed = find_relaxed_hints(proposal.kept_hints, proposed)
-    return [f"{hint}={value}" for hint, value in relaxed.items()]
+    return format_hints(relaxed)

@@ -39,7 +39,7 @@ from .verbs import (
     split_name,
     split_sentences,
 )
-from .vocabulary import is_turned, phrase_pattern, word_list
+from .vocabulary import get_phrase_pattern, get_word_list, is_turned
 
 VerbsBySource = dict[str, list[Verb]]
 
@@ -138,7 +138,7 @@ def _interpret_verbs(texts: ToolTexts) -> VerbsBySource:
         verbs["name"] = _drop_nouns(texts)
     words = list_words(verbs["name"])
     kinds = list_kinds(verbs["description"])
-    if kinds == {"add"} and words and words <= word_list("generic_changes"):
+    if kinds == {"add"} and words and words <= get_word_list("generic_changes"):
         # `update_log`
         verbs["name"] = [replace(verb, kind="add") for verb in verbs["name"]]
     if has_content(texts.tool):  # each call attaches a file once more, but not a policy
@@ -154,7 +154,7 @@ def _drop_nouns(texts: ToolTexts) -> list[Verb]:
     describes_write = bool(described_kinds - {"read"})
     verbs: list[Verb] = []
     for verb in texts.name_verbs:
-        may_be_noun = not verb.sure and verb.word in word_list("nouns")
+        may_be_noun = not verb.sure and verb.word in get_word_list("nouns")
         is_described = describes_read if verb.kind == "read" else describes_write
         if not described_kinds or not may_be_noun or is_described:
             verbs.append(verb)
@@ -223,7 +223,7 @@ def _are_sure(verbs: Sequence[Verb]) -> bool:
 
 def _find_phrase(name: str, text: str) -> str | None:
     """A phrase in a text that is not negated there."""
-    for match in re.finditer(phrase_pattern(name), text, re.IGNORECASE):
+    for match in re.finditer(get_phrase_pattern(name), text, re.IGNORECASE):
         if not is_turned(text, match.start()):
             return " ".join(match[0].split())
     return None
@@ -252,7 +252,7 @@ def _collect_computation_evidence(texts: ToolTexts) -> Iterator[Evidence]:
     if not texts.name_verbs or not texts.description_verbs:
         return
     verbs = (*texts.name_verbs, *texts.description_verbs)
-    if list_words(verbs) <= word_list("computing"):
+    if list_words(verbs) <= get_word_list("computing"):
         text = f"it only {verbs[0].word}s what it is given"
         yield Evidence("phrases", OPEN_WORLD, False, STRONG, text)
 

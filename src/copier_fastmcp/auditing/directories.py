@@ -8,7 +8,7 @@ from copier_fastmcp_engine.testing.rules import Tool, is_free_schema
 
 from .evidence import DESTRUCTIVE, OPEN_WORLD, READ_ONLY
 from .verbs import split_name
-from .vocabulary import phrase_pattern, word_list
+from .vocabulary import get_phrase_pattern, get_word_list
 
 Violation = tuple[str, str]
 REQUIRED_HINTS = (DESTRUCTIVE, OPEN_WORLD, READ_ONLY)
@@ -25,11 +25,13 @@ def find_violations(tool: Tool) -> Iterator[Violation]:
     if not tool.wire.get("outputSchema"):
         yield "output-schema", "it has no output schema"
     for name in tool.parameters:
-        sensitive = re.search(phrase_pattern("sensitive"), " ".join(split_name(name)))
+        sensitive = re.search(
+            get_phrase_pattern("sensitive"), " ".join(split_name(name))
+        )
         if sensitive:
             yield "sensitive-input", f"parameter {name!r} asks for a {sensitive[0]}"
     description = str(tool.wire.get("description") or "")
-    command = re.search(phrase_pattern("commands"), description, re.IGNORECASE)
+    command = re.search(get_phrase_pattern("commands"), description, re.IGNORECASE)
     if command:
         quoted = " ".join(command[0].split())
         yield "text-commands", f"its description tells the model: {quoted!r}"
@@ -69,7 +71,7 @@ def _find_free_path(tool: Tool) -> str | None:
     names = {name.lower() for name in tool.parameters}
     if names.isdisjoint(METHOD_PARAMETERS):
         return None
-    path_names = word_list("takes_paths")
+    path_names = get_word_list("takes_paths")
     for name, schema in tool.parameters.items():
         if name.lower() in path_names and not schema.get("enum"):
             return name

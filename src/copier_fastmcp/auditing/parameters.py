@@ -31,7 +31,7 @@ from .verbs import (
     select_writes,
     split_name,
 )
-from .vocabulary import word_list
+from .vocabulary import get_word_list
 
 VERSIONS = {"etag", "if_match", "revision", "version_token", "expected_version"}
 # Acts that end in the same state each time, unless their verb shows otherwise.
@@ -75,7 +75,7 @@ class Choice:
 
 def list_known(tool: Tool, kind: str) -> list[str]:
     """The parameters of a tool whose whole name is in a list of the vocabulary."""
-    names = word_list(f"takes_{kind}")
+    names = get_word_list(f"takes_{kind}")
     return _list_parameters(tool, lambda name: join_name(name) in names)
 
 
@@ -97,7 +97,7 @@ def has_identity(tool: Tool) -> bool:
     """Whether a tool acts on a record by its identity, which a move does not change."""
     if list_positions(tool):
         return False
-    return bool(_list_ending(tool, word_list("identities")))
+    return bool(_list_ending(tool, get_word_list("identities")))
 
 
 def find_optional_identity(tool: Tool) -> str | None:
@@ -107,7 +107,7 @@ def find_optional_identity(tool: Tool) -> str | None:
     required = listed if isinstance(listed, list) else []
     subject = set(split_name(tool.name))
     for name in sorted(tool.parameters):
-        is_identity = _get_last_word(name) in word_list("identities")
+        is_identity = _get_last_word(name) in get_word_list("identities")
         if (
             is_identity
             and name not in required
@@ -119,12 +119,12 @@ def find_optional_identity(tool: Tool) -> str | None:
 
 def list_positions(tool: Tool) -> list[str]:
     """The parameters that name a position, which may hold something else at the next call."""
-    return _list_ending(tool, word_list("places"))
+    return _list_ending(tool, get_word_list("places"))
 
 
 def has_content(tool: Tool) -> bool:
     """Whether a tool receives the content that it attaches, and not just two names."""
-    return bool(_list_ending(tool, word_list("contents")))
+    return bool(_list_ending(tool, get_word_list("contents")))
 
 
 def collect_schema_evidence(texts: ToolTexts) -> Iterator[Evidence]:
@@ -177,7 +177,9 @@ def _is_write_target(name: str) -> bool:
     parts = split_name(name)
     if len(parts) < 2:
         return False
-    return parts[0] in word_list("file_uses") and parts[-1] in word_list("file_places")
+    return parts[0] in get_word_list("file_uses") and parts[-1] in get_word_list(
+        "file_places"
+    )
 
 
 def _list_state_switches(tool: Tool) -> list[str]:
@@ -232,12 +234,12 @@ def _collect_repetition_evidence(texts: ToolTexts) -> Iterator[Evidence]:
 
 
 def _is_quality(name: str) -> bool:
-    return not word_list("qualities").isdisjoint(split_name(name))
+    return not get_word_list("qualities").isdisjoint(split_name(name))
 
 
 def _adds_or_changes(verbs: Sequence[Verb]) -> bool:
     """Whether verbs leave open if a record is made or changed: `create or update`."""
-    is_change = any(verb.word in word_list("upserted") for verb in verbs)
+    is_change = any(verb.word in get_word_list("upserted") for verb in verbs)
     return is_change and any(verb.kind == "add" for verb in verbs)
 
 
@@ -301,9 +303,9 @@ def is_idempotent(tool: Tool, verbs: Sequence[Verb]) -> bool | None:
     """Whether a second call changes nothing more; None if the verbs do not show it."""
     write_verbs = select_writes(verbs)
     words = list_words(write_verbs)
-    if words & word_list("repeats_more"):
+    if words & get_word_list("repeats_more"):
         return False
-    is_upsert = len(words) == 2 and bool(words & word_list("upserted"))
+    is_upsert = len(words) == 2 and bool(words & get_word_list("upserted"))
     has_settling_verb = False
     for verb in write_verbs:
         if is_upsert and verb.word in ("create", "add"):
@@ -317,12 +319,12 @@ def is_idempotent(tool: Tool, verbs: Sequence[Verb]) -> bool | None:
 def _settles(tool: Tool, verb: Verb) -> bool:
     """Whether an act ends in the same state each time."""
     if verb.kind == "change" and list_known(tool, "edits"):
-        return verb.word in word_list("repeats_the_same")  # `edits` may apply twice
+        return verb.word in get_word_list("repeats_the_same")  # `edits` may apply twice
     if verb.kind not in SETTLING_KINDS:
-        return verb.word in word_list("repeats_the_same")
-    unclear = word_list("repeats_unclear")
+        return verb.word in get_word_list("repeats_the_same")
+    unclear = get_word_list("repeats_unclear")
     if not has_identity(tool):
-        unclear |= word_list("repeats_by_identity")
+        unclear |= get_word_list("repeats_by_identity")
     return verb.word not in unclear
 
 
@@ -331,7 +333,7 @@ def _collect_result_evidence(tool: Tool) -> Iterator[Evidence]:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     names = set(map(join_name, properties or ()))
     for kind, value in (("writes", False), ("reads", True)):
-        returned = sorted(names & word_list(f"returns_{kind}"))
+        returned = sorted(names & get_word_list(f"returns_{kind}"))
         if returned:
             text = f"it returns {returned[0]!r}"
             yield Evidence("result", READ_ONLY, value, WEAK, text)
@@ -368,7 +370,7 @@ def _describe_relative_parameter(
 ) -> str | None:
     """A text that explains why a parameter is relative to the present state; None if it is not."""
     words = set(split_name(name))
-    if words & word_list("relative"):
+    if words & get_word_list("relative"):
         return f"it takes {name!r}, which counts from what is there"
     amount = RELATIVE_VALUE.search(description)
     if amount and not words & NOT_AMOUNTS:

@@ -82,18 +82,22 @@ def print_decisions(tools: Tools) -> None:
     else:
         cells = [["Tool", *names]]
         for row in rows:
-            decisions = [row[name] for name in names]
-            cells.append([row["tool"], *decisions])
+            cells.append([row["tool"], *_select_decisions(row, names)])
         print_table([], cells)
     for client in CLIENTS:
         print(f"{client.name}: {client.rule} ({client.source})")
+
+
+def _select_decisions(row: DecisionRow, names: Sequence[str]) -> tuple[str, ...]:
+    """The decisions of some clients about a tool."""
+    return tuple(row[name] for name in names)
 
 
 def _print_grouped(rows: Sequence[DecisionRow], names: Sequence[str]) -> None:
     """Print the tools that all clients treat alike in one row."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
-        decisions = tuple(row[name] for name in names)
+        decisions = _select_decisions(row, names)
         groups.setdefault(decisions, []).append(row["tool"])
     cells: list[list[str]] = []
     for decisions, tools in groups.items():

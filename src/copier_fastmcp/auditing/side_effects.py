@@ -7,7 +7,7 @@ from typing import Any
 from copier_fastmcp_engine.testing.rules import Tool, list_alternatives
 
 from .verbs import OBJECT, find_verb, split_name
-from .vocabulary import LOOK_BEHIND, is_turned, word_list
+from .vocabulary import LOOK_BEHIND, get_word_list, is_turned
 
 UNIONS = ("anyOf", "oneOf")
 PERSISTING_KINDS = {"add", "change", "remove"}
@@ -112,7 +112,7 @@ def _is_third_person_write(match: re.Match[str], verb: str) -> bool:
     following = match["rest"]
     if re.match(rf"\s+{OBJECT}", following, re.IGNORECASE):
         return True
-    if verb in word_list("nouns") or NOT_AN_OBJECT.match(following):
+    if verb in get_word_list("nouns") or NOT_AN_OBJECT.match(following):
         return False
     subject = match["subject"]
     return subject == "" or subject.strip(" ,;").lower() not in ("", "and")
@@ -122,7 +122,7 @@ def _find_listed_verb(word: str, list_name: str) -> str | None:
     """The base form of a verb in a list of the vocabulary; None for any other word."""
     for form in _list_participle_bases(word.lower()):
         verb = find_verb(form)
-        if verb is not None and verb.word in word_list(list_name):
+        if verb is not None and verb.word in get_word_list(list_name):
             return verb.word
     return None
 
@@ -145,7 +145,7 @@ def find_write_parameter(tool: Tool) -> str | None:
     for name, schema in tool.parameters.items():
         if _is_switch(schema) and _switches_write(name, schema):
             return f"it takes a switch {name!r}"
-        if word_list("filters").intersection(split_name(name)[-1:]):
+        if get_word_list("filters").intersection(split_name(name)[-1:]):
             continue  # it chooses among records, not among acts
         for value in list_choices(schema):
             verb = find_verb(value.lower()) or find_verb("".join(split_name(value)[:1]))

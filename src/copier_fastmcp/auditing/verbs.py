@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 
 from copier_fastmcp_engine.testing.rules import list_verb_forms
 
-from .vocabulary import load_vocabulary, phrase_pattern, word_list
+from .vocabulary import get_phrase_pattern, get_word_list, load_vocabulary
 
 WRITES = {"add", "ensure", "change", "remove", "run", "act"}
 # How a description begins before it says what the tool does.
@@ -139,7 +139,7 @@ def _find_prefixed_verb(forms: Sequence[str]) -> Verb | None:
             stem = load_verbs().get(form.removeprefix(prefix))
             if stem is None or len(stem.word) < 4 or stem.kind == "run":
                 continue
-            if stem.word in word_list("nouns"):
+            if stem.word in get_word_list("nouns"):
                 continue
             if prefix == "re":
                 return Verb(form, stem.kind, False)
@@ -237,7 +237,7 @@ def _choose_position(
     """The position of the verb in a name; None if all words may be nouns."""
     last = len(parts) - 1
     last_verb = verbs[last]
-    nouns = word_list("nouns")
+    nouns = get_word_list("nouns")
     if first > 0 and parts[first] in nouns:  # `shopping_list_add_items`
         later = _find_first_verb(verbs, range(first + 1, last))
         first = first if later is None else later
@@ -249,7 +249,7 @@ def _choose_position(
     if verbs[first] in description_verbs and last_verb not in description_verbs:
         return first
     if first > 0 or parts[first] in nouns:
-        if not is_last_noun or parts[first] in word_list("methods"):
+        if not is_last_noun or parts[first] in get_word_list("methods"):
             return last  # `shopping_list_delete`, `post_search`
         if _kind_of(verbs[first]) != _kind_of(last_verb):
             return None  # `comment_list`: two nouns, or two verbs
@@ -258,8 +258,8 @@ def _choose_position(
 
 def _find_producing_verb(word: str, following: Sequence[str]) -> Verb | None:
     """A verb such as `generate` whose object is computed, such as a chart or a password, so that nothing changes."""
-    is_producing = not word_list("produces").isdisjoint(list_verb_forms(word))
-    if is_producing and word_list("produced").intersection(following):
+    is_producing = not get_word_list("produces").isdisjoint(list_verb_forms(word))
+    if is_producing and get_word_list("produced").intersection(following):
         return Verb(word, READ, False)
     return None
 
@@ -340,9 +340,11 @@ def parse_sentence(sentence: str) -> list[Verb]:
     clause = _parse_clause(sentence)
     following = re.findall("[a-z]+", clause.remainder.lower())[:5]
     lead = _find_producing_verb(clause.word, following) or clause.verb
-    if lead is None and re.match(phrase_pattern("performs"), sentence, re.IGNORECASE):
+    if lead is None and re.match(
+        get_phrase_pattern("performs"), sentence, re.IGNORECASE
+    ):
         return _find_performed_act(following)
-    if re.match(phrase_pattern("asks"), sentence, re.IGNORECASE):
+    if re.match(get_phrase_pattern("asks"), sentence, re.IGNORECASE):
         lead = Verb(clause.word, READ, True)
     if re.match(" here\\b", clause.remainder):  # `Start here if ...`
         return []
@@ -354,7 +356,9 @@ def parse_sentence(sentence: str) -> list[Verb]:
         return _find_purpose(sentence)
     joined = [verb for verb in _find_joined_verbs(clause) if verb != lead]
     if lead.kind == "add":  # `create it and set its color` loses nothing
-        joined = [verb for verb in joined if verb.word not in word_list("completes")]
+        joined = [
+            verb for verb in joined if verb.word not in get_word_list("completes")
+        ]
     return [lead, *joined]
 
 
@@ -375,7 +379,7 @@ def _find_leading_noun(clause: Clause) -> Verb | None:
     if not noun[1]:
         return _find_verb_of_noun(clause.word)
     verb = load_verbs().get(noun[1])
-    if verb and noun[1] in word_list("nouns"):
+    if verb and noun[1] in get_word_list("nouns"):
         return replace(verb, sure=False)
     return None
 
@@ -451,7 +455,7 @@ def _find_joined_verbs(clause: Clause) -> Iterator[Verb]:
         if is_adjacent:
             reached = match.end()  # `create, update, delete or move`
         has_conjunction = bool(match[1].strip(" ,"))
-        is_plain = verb.sure and has_conjunction and word not in word_list("nouns")
+        is_plain = verb.sure and has_conjunction and word not in get_word_list("nouns")
         has_object = re.match(f" {OBJECT}", following) is not None
         if is_adjacent or has_object or (is_plain and re.match(" [a-z]", following)):
             yield verb

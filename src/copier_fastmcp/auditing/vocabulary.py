@@ -16,12 +16,12 @@ def load_vocabulary() -> dict[str, Any]:
 
 
 @cache
-def word_list(name: str) -> frozenset[str]:
+def get_word_list(name: str) -> frozenset[str]:
     """A list of words of the vocabulary."""
     return frozenset(load_vocabulary()[name].split())
 
 
-def phrase_pattern(name: str) -> str:
+def get_phrase_pattern(name: str) -> str:
     """The regular expression of a phrase."""
     pattern: str = load_vocabulary()["phrases"][name]
     return pattern
@@ -31,7 +31,7 @@ def is_turned(text: str, position: int) -> bool:
     """Whether the words before a position negate what follows: `does not`, `without`."""
     start = max(0, position - LOOK_BEHIND)
     before = text[start:position]
-    return bool(re.search(phrase_pattern("turns"), before, re.IGNORECASE))
+    return bool(re.search(get_phrase_pattern("turns"), before, re.IGNORECASE))
 
 
 @cache

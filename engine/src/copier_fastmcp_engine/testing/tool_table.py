@@ -35,10 +35,10 @@ def find_record(name: str, tables: Mapping[str, Any]) -> str:
         if word in verbs:
             record = following
             break
-    return _get_singular(record)
+    return get_singular(record)
 
 
-def _get_singular(word: str) -> str:
+def get_singular(word: str) -> str:
     """Return the singular of a word, to compare records and to name a section.
 
     The macros and the command have rules of their own: their results become names of tools and records, which must

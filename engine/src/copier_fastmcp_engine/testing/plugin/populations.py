@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..cases import BEFORE, BEHIND, Case, other_identity
-from ..tool_table import find_record
+from ..tool_table import find_record, get_singular
 
 if TYPE_CHECKING:
     from ..rules import Tool
@@ -101,7 +101,7 @@ def find_identity(
     item = value[0] if isinstance(value, list) and value else value
     parameters = [*inspect.signature(arrange).parameters.values()][1:]
     for parameter in parameters:
-        is_named = parameter.name in (name, name.removesuffix("s"))
+        is_named = parameter.name in (name, get_singular(name))
         if (is_named or len(parameters) == 1) and parameter.default in (value, item):
             return IdentityParameter(arrange, parameter.name, parameter.default)
     return None
