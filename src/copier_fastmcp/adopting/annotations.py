@@ -70,7 +70,8 @@ def annotate_survey(survey: Survey, chosen: Iterable[Proposal]) -> Annotations:
         try:
             if registered[id(tool.site)] > 1 or _is_in_loop(tool):
                 raise ByHandError("one line registers several tools")
-            AnnotationEdit(survey, proposal, edited, receivers).apply()
+            edit = AnnotationEdit(survey, proposal, edited, receivers)
+            edit.apply()
         except ByHandError as error:
             del edited.edits[edit_count:]
             del edited.imports[import_count:]
@@ -144,9 +145,11 @@ class AnnotationEdit:
         if present is None:
             return False
         is_literal = isinstance(present, ast.Dict | ast.Call)
-        if is_literal and self.tool.title is None and not self.tool.own_decorator:
+        needs_title = self.tool.title is None and not self.tool.own_decorator
+        if is_literal and needs_title:
             return False
-        return combine_hints(self.proposal).items() <= self.tool.hints.items()
+        hints = combine_hints(self.proposal)
+        return hints.items() <= self.tool.hints.items()
 
     def _check_registration(self) -> None:
         """Make sure that the registration accepts `annotations` and that all of its arguments are seen."""
@@ -180,13 +183,21 @@ class AnnotationEdit:
         framework = self.tool.framework
         if framework == FASTMCP:
             return format_annotations(self.proposal, framework)
-        target = self.tool.site.func if isinstance(self.tool.site, ast.Call) else None
-        is_listed = self.tool.low_level and isinstance(target, ast.Attribute)
-        if is_listed and isinstance(target, ast.Attribute):
-            name = f"{ast.unparse(target.value)}.ToolAnnotations"  # types.Tool, types.ToolAnnotations
+        package = self._find_types_package()
+        if package:
+            name = f"{package}.ToolAnnotations"
             return format_annotations(self.proposal, framework, name)
         self._import_class(IMPORT_SOURCES[framework])
         return format_annotations(self.proposal, framework)
+
+    def _find_types_package(self) -> str:
+        """The name before the class of a listed tool, as `types` in `types.Tool`; empty where there is none."""
+        site = self.tool.site
+        if not self.tool.low_level or not isinstance(site, ast.Call):
+            return ""
+        if isinstance(site.func, ast.Attribute):
+            return ast.unparse(site.func.value)
+        return ""
 
     def _import_class(self, source: str) -> None:
         """Import ToolAnnotations, unless the file does when it is loaded."""
@@ -204,9 +215,10 @@ class AnnotationEdit:
     def _list_dict_entries(self, present: ast.Dict) -> dict[str, ast.expr]:
         entries: dict[str, ast.expr] = {}
         for key, value in zip(present.keys, present.values, strict=True):
-            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            name = getattr(key, "value", None)
+            if not isinstance(key, ast.Constant) or not isinstance(name, str):
                 raise ByHandError("its annotations= has keys that are made elsewhere")
-            entries[key.value] = value
+            entries[name] = value
         return entries
 
     def _list_call_entries(self, present: ast.Call) -> dict[str, ast.expr]:

@@ -64,8 +64,9 @@ class Edited:
 
     def find_offset(self, line: int, column: int) -> int:
         """The offset in the text of a line and of a column, which the tree counts in bytes."""
-        before = self._get_line(line).encode()[:column]
-        return self.find_line_start(line) + len(before.decode(errors="ignore"))
+        line_bytes = self._get_line(line).encode()
+        before = line_bytes[:column].decode(errors="ignore")
+        return self.find_line_start(line) + len(before)
 
     def find_line_start(self, line: int) -> int:
         """The offset of a line."""
@@ -100,35 +101,44 @@ class Edited:
         if not values:
             self.insert(closing, ", ".join(texts))
             return
-        last_end = max(self.find_span(value)[1] for value in values)
+        last_end = self._find_last_end(values)
         remainder = self.module.text[last_end:closing]
+        lead = self._find_argument_lead(call, values)
+        added = f" {', '.join(texts)}"
+        if lead:
+            added = "".join(f"{lead}{text}," for text in texts)
         comma = TRAILING_COMMA.match(remainder)
-        added = self._format_arguments(call, texts)
         if comma:
             self.insert(last_end + comma.end(), added)
-        elif added.startswith(self.newline):
-            self.insert(last_end + _find_end(remainder), f",{added}")
-        else:
-            inside = self.module.text[:closing].rstrip()
-            self.insert(len(inside), f",{added}")
+            return
+        offset = last_end + _find_end(remainder)
+        if not lead:
+            inside = self.module.text[:closing]
+            offset = len(inside.rstrip())
+        self.insert(offset, f",{added}")
 
-    def _format_arguments(self, call: Arguments, texts: Iterable[str]) -> str:
-        """More arguments of a call: a line each where the present ones have lines of their own."""
-        values = _list_values(call)
+    def _find_last_end(self, values: Iterable[ast.expr]) -> int:
+        last_end = 0
+        for value in values:
+            _, end = self.find_span(value)
+            last_end = max(last_end, end)
+        return last_end
+
+    def _find_argument_lead(self, call: Arguments, values: Sequence[ast.expr]) -> str:
+        """The line end and the indentation before each argument; empty where they share the line of the call."""
         first_line = min(value.lineno for value in values)
         last_line = max(value.end_lineno or 0 for value in values)
-        if first_line <= call.lineno or call.end_lineno == last_line:
-            return " " + ", ".join(texts)
-        lead = self.newline + self._get_indent(first_line)
-        lines = ""
-        for text in texts:
-            lines += f"{lead}{text},"
-        return lines
+        begins_on_own_line = first_line > call.lineno
+        ends_on_own_line = call.end_lineno != last_line
+        if begins_on_own_line and ends_on_own_line:
+            return self.newline + self._get_indent(first_line)
+        return ""
 
     def insert_above(self, line: int, text: str) -> None:
         """Insert a line before another one, with the same indentation."""
+        start = self.find_line_start(line)
         indent = self._get_indent(line)
-        self.insert(self.find_line_start(line), f"{indent}{text}{self.newline}")
+        self.insert(start, f"{indent}{text}{self.newline}")
 
     def insert_below(self, node: ast.stmt, text: str) -> None:
         """Insert a line after a statement, with the same indentation."""
@@ -139,13 +149,15 @@ class Edited:
 
     def add_import(self, line: str) -> None:
         """Add an import once, after the leading imports of the file."""
-        if line not in self.imports and line not in self.module.text.splitlines():
+        present_lines = self.module.text.splitlines()
+        if line not in self.imports and line not in present_lines:
             self.imports.append(line)
 
     def _get_line(self, line: int) -> str:
         """A line with its end; empty before the first one."""
         start = self.find_line_start(line)
-        return self.module.text[start : self._find_line_end(line)]
+        end = self._find_line_end(line)
+        return self.module.text[start:end]
 
     def _get_indent(self, line: int) -> str:
         text = self._get_line(line)
@@ -162,7 +174,9 @@ class Edited:
         return self._find_line_end(node.end_lineno or node.lineno)
 
     def _begins_line(self, offset: int) -> bool:
-        return offset == 0 or self.module.text[offset - 1] in "\r\n"
+        if offset == 0:
+            return True
+        return self.module.text[offset - 1] in "\r\n"
 
     def _list_leading_imports(self) -> list[ImportNode]:
         """The imports that the file begins with."""
@@ -263,7 +277,8 @@ class Edited:
         """The text of the file with the edits."""
         edits: list[Edit] = []
         for line in sorted(self.imports):
-            edits.append(self._extend_import(line) or self._add_import_line(line))
+            edit = self._extend_import(line)
+            edits.append(edit or self._add_import_line(line))
         # An import precedes a decorator at the same offset.
         edits += self.edits
         edits.sort(key=_get_span)
@@ -316,7 +331,9 @@ def _get_name_order(name: str) -> tuple[bool, bool, str]:
 
 def _is_constant(node: ast.stmt) -> bool:
     """Whether a statement is a literal, as a docstring is."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    if not isinstance(node, ast.Expr):
+        return False
+    return isinstance(node.value, ast.Constant)
 
 
 def _find_end(text: str) -> int:

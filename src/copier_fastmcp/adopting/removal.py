@@ -97,7 +97,10 @@ def _is_unchanged_skeleton(text: str) -> bool:
 
 def _remove_policy(module: Module, package: str) -> str:
     """The text of a file without the decorators, the govern line and the import of the policy."""
-    words = {local for local, target in module.imports.items() if target == package}
+    words: set[str] = set()
+    for name, target in module.imports.items():
+        if target == package:
+            words.add(name)
     if not words:
         return module.text
     lines = module.text.splitlines(keepends=True)
@@ -115,18 +118,24 @@ def _remove_policy(module: Module, package: str) -> str:
 def _list_policy_lines(module: Module, words: set[str], lines: list[str]) -> set[int]:
     """The numbers of the lines with a decorator, a review note or a govern call."""
     numbers: set[int] = set()
+    behaviors = load_tables()["behaviors"]
     for node in module.nodes:
-        if isinstance(node, ast.Expr) and _calls_policy(node.value, words, ("govern",)):
-            numbers |= _list_line_numbers(node.value)
-        if not isinstance(node, FUNCTIONS):
-            continue
-        for decorator in node.decorator_list:
-            if _calls_policy(decorator, words, load_tables()["behaviors"]):
-                numbers |= _list_line_numbers(decorator)
-                above = decorator.lineno - 1
-                if lines[above - 1].lstrip().startswith(REVIEW):
-                    numbers.add(above)
+        if isinstance(node, ast.Expr):
+            if _calls_policy(node.value, words, {"govern"}):
+                numbers |= _list_line_numbers(node.value)
+        elif isinstance(node, FUNCTIONS):
+            for decorator in node.decorator_list:
+                if _calls_policy(decorator, words, behaviors):
+                    numbers |= _list_line_numbers(decorator)
+                    numbers |= _find_review_note(lines, decorator.lineno)
     return numbers
+
+
+def _find_review_note(lines: list[str], number: int) -> set[int]:
+    """The number of the line above another one, if it is a review note."""
+    above = number - 1
+    is_note = lines[above - 1].lstrip().startswith(REVIEW)
+    return {above} if is_note else set()
 
 
 def _list_line_numbers(node: ast.expr) -> set[int]:
@@ -138,7 +147,8 @@ def _calls_policy(node: ast.expr, words: set[str], names: Collection[str]) -> bo
     """Whether an expression calls one of some functions of the policy."""
     if not isinstance(node, ast.Call):
         return False
-    above, _, name = ast.unparse(node.func).rpartition(".")
+    function = ast.unparse(node.func)
+    above, _, name = function.rpartition(".")
     return above in words and name in names
 
 
@@ -200,15 +210,14 @@ def _plan_settings(root: Path, removal: Removal) -> None:
     path = root / "pyproject.toml"
     if not path.is_file():
         return
-    revisions = ("log", "--diff-filter=A", "--format=%H", "--")
+    additions = ("log", "--diff-filter=A", "--format=%H", "--", str(ANSWERS))
     try:
-        commits = git(root, *revisions, str(ANSWERS)).split()
+        commits = git(root, *additions).split()
         if not commits:
             return
-        blob = f"{commits[-1]}:./{path.name}"
-        parent_blob = f"{commits[-1]}^:./{path.name}"
-        before = git(root, "cat-file", "blob", parent_blob)
-        after = git(root, "cat-file", "blob", blob)
+        first = commits[-1]
+        before = git(root, "cat-file", "blob", f"{first}^:./{path.name}")
+        after = git(root, "cat-file", "blob", f"{first}:./{path.name}")
     except UnableError:
         reason = "take out the dependencies that adopt added"
         removal.by_hand.append(f"{path.name}: {reason}")
