@@ -19,7 +19,7 @@ CACHED_LISTS: dict[str, tuple[str, ...]] = {
     CACHED_READS: RESOURCE_LISTS,
     CACHED_PROMPTS: ("list_prompts",),
 }
-REMEDY = "let it cache only declared reads without scopes or consent, listed in included_tools"
+REMEDY = "list in included_tools only declared reads that every caller may use"
 
 
 async def list_components(

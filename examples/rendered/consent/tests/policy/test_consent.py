@@ -148,5 +148,5 @@ async def test_a_forged_state_and_another_user_grant_nothing(server: FastMCP, er
             pages = [(await browser.get(forged)).text, await log_in(link, "bob")]
         assert (await value(client, TRACK))["provisioned"] is False
     auth_context_var.reset(before)
-    assert "used already" in pages[0]
-    assert "Another account" in pages[1]
+    assert "already used" in pages[0]
+    assert "different account" in pages[1]
