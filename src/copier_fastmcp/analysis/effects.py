@@ -397,9 +397,11 @@ class Reader:
         """What a helper changes that by its name only prepares: a log or a cache, but no other records."""
         if not isinstance(callee.node, FUNCTIONS) or is_setup_name(callee.node.name):
             return
+        whole = self.whole
         for effect in self._read_apart(visit, callee):
             if effect.sure and not effect.aside and changes_records(effect):
                 visit.effects.append(effect)
+        self.whole = whole  # what prepares may call what it likes
 
     def _read_apart(self, visit: Visit, callee: Place) -> list[Effect]:
         """The effects of a function, which is read again where the tool itself calls it."""
