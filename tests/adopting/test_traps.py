@@ -7,7 +7,7 @@ from adopting.test_reading import survey_files
 
 from copier_fastmcp.adopting.proposals import Proposal
 
-HEAD = """import asyncio, functools, json, os, shelve, shutil, sqlite3, subprocess
+HEAD = """import asyncio, functools, json, os, queue, shelve, shutil, sqlite3, subprocess
 import httpx, requests, urllib.request
 from os import remove as gone
 from subprocess import run as launch
@@ -21,6 +21,9 @@ from models import Note
 mcp = FastMCP("traps")
 STATE = {}
 COUNT = 0
+LAST = ''
+QUEUE = queue.Queue()
+WAITING = iter([])
 catalog = {}
 blog = []
 api = httpx.Client()
@@ -127,6 +130,23 @@ WRITES = {
     "rows of Django": "return Note.objects.filter(pk=it).update(seen=True)",
     "rows of Peewee": "return Note.update(seen=True).where(Note.id == it).execute()",
     "a document": 'ref = client().collection("x").document(it); ref.update({"seen": True})',
+    "a path that is opened": 'Path(it).open(mode="w").write("x")',
+    "a document that is taken": "return db.jobs.find_one_and_delete({'id': it})",
+    "a document that is found and changed": "return db.jobs.find_one_and_update({'id': it}, {'$set': {'seen': 1}})",
+    "a key that is taken": "return redis.getdel(it)",
+    "a key that is exchanged": "return redis.getset(it, 1)",
+    "an entry of a queue": "return QUEUE.get(timeout=1)",
+    "the next of all": "return next(WAITING)",
+    "a folder of the caller's": "os.makedirs(it, exist_ok=True); return os.listdir(it)",
+    "a path of the caller's": "Path(it).mkdir(exist_ok=True); return os.listdir(it)",
+    "the folder of the process": "os.chdir(it); return os.listdir()",
+    "a variable of the environment": "os.environ['LAST'] = it; return it",
+    "what a global name was": "global LAST; LAST = it; return it",
+    "an attribute by its name": "setattr(store, 'last', it); return it",
+    "a function of a database": "return conn.execute('SELECT delete_old_rows(1)').fetchall()",
+    "a copy to a program": "return conn.execute(\"COPY notes TO PROGRAM 'x'\").fetchall()",
+    "an address that deletes": "return requests.get('https://example.com/delete?id=' + it).text",
+    "a parameter that deletes": "return httpx.get('https://example.com/api', params={'action': 'delete', 'id': it}).text",
     "a shelf": '\n    with shelve.open("db") as db:\n        db[it] = 1',
     "an attribute of what a file keeps": "store.mode = it; return it",
     "POST by urllib": 'return urllib.request.urlopen("https://x", data=it.encode()).read()',
@@ -137,6 +157,12 @@ SAID = 'async def get_it(it: str) -> str:\n    """Get it and mark it as seen."""
 READS = {
     "GET": "return api.get(it).text",
     "a search by POST": 'return api.post("/search", json={"q": it}).json()',
+    "a client that is made once": "global LAST\n    if LAST is None:\n        LAST = httpx.Client()\n    return LAST.get(it)",
+    "a folder of the server": "os.makedirs(HOME, exist_ok=True); return os.listdir(HOME)",
+    "a request that waits": "return api.get(it, timeout=1).json()",
+    "a variable that is read": "return os.environ.get(it)",
+    "the first of some": "return next(iter(os.listdir(it)))",
+    "a function of a database": "return conn.execute('SELECT count_rows(1)').fetchall()",
     "a temporary file": "os.remove(temp_path); return api.get(it)",
     "a cache": "self_cache[it] = api.get(it)",
     "SELECT": 'return sqlite3.connect("x").execute(f"SELECT * FROM {it} WHERE a = 1").fetchall()',

@@ -11,6 +11,7 @@ from lifecycle import commit
 from copier_fastmcp.adopting.wheel_contents import (
     AddedPackages,
     find_added_packages,
+    list_images_without,
     pack_packages,
 )
 from copier_fastmcp.cli import main
@@ -112,6 +113,31 @@ def test_the_packages_are_those_of_the_files() -> None:
     files = ["policy/__init__.py", "engine/pages/routes.py", "tests/policy/check.py"]
     added = find_added_packages(files, ".", ("policy", "engine"))
     assert added.names == ("engine/pages", "policy")
+
+
+IMAGES = {
+    "single files": ("COPY server.py pyproject.toml ./\n", True),
+    "single files in a list": ('COPY ["server.py", "/app/"]\n', True),
+    "files on two lines": ("COPY server.py \\\n  cli.py ./\n", True),
+    "everything": ("COPY . /app\n", False),
+    "each folder": ("COPY server.py ./\nCOPY --chown=a policy/ engine/ ./\n", False),
+    "another stage": ("COPY --from=build /app /app\n", False),
+    "nothing": ("RUN pip install it\n", False),
+}
+
+
+@pytest.mark.parametrize(("text", "is_named"), IMAGES.values(), ids=IMAGES)
+def test_an_image_that_copies_single_files_is_named(
+    text: str, is_named: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "Dockerfile").write_text(f"FROM python\n{text}")
+    names = list(list_images_without(tmp_path, FLAT))
+    assert names == (["Dockerfile"] if is_named else [])
+
+
+def test_an_image_that_copies_the_package_is_complete(tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text("COPY pyproject.toml ./\nCOPY src ./src\n")
+    assert not list(list_images_without(tmp_path, INSIDE))
 
 
 FLAT_BUILD = """

@@ -18,7 +18,7 @@ from .edits import Edited
 from .proposals import Proposal
 from .server_factory import write_server_factory
 from .survey import Survey
-from .wheel_contents import find_added_packages, pack_packages
+from .wheel_contents import find_added_packages, list_images_without, pack_packages
 
 BACKEND_FILE = "tests/tools/backend.py"
 LONGEST_DESCRIPTION = 300
@@ -121,12 +121,15 @@ def _pack_packages(
     adoption: Adoption, root: Path, place: str, text: str | None
 ) -> str | None:
     """The text of pyproject.toml with what a wheel has to contain; None where the file stays as it is."""
+    folders = (WORD, layout.choose_engine_name(root / place))
+    added = find_added_packages(adoption.files, place, folders)
+    for name in list_images_without(root, added):
+        folder_names = " and ".join(added.folders)
+        adoption.by_hand[f"({name})"] = f"copy {folder_names}, too"
     path = root / "pyproject.toml"
     if text is None and not path.is_file():
         return None
     present = path.read_bytes().decode() if text is None else text
-    folders = (WORD, layout.choose_engine_name(root / place))
-    added = find_added_packages(adoption.files, place, folders)
     packed, by_hand = pack_packages(present, added)
     if by_hand:
         adoption.by_hand["(the wheel)"] = by_hand

@@ -106,7 +106,10 @@ def writes_itself(effect: Effect) -> bool:
 def _names_change(callee: str) -> bool:
     """Whether a method names a record that it changes: `update_visits`, but not `create_session`."""
     words = split_name(callee)
-    return len(words) > 1 and not PLUMBING.intersection(words) and _names_write(callee)
+    if len(words) < 2 or PLUMBING.intersection(words):
+        return False
+    verb = find_verb(words[0])
+    return verb is not None and verb.kind in WRITE_KINDS
 
 
 def _stores(effect: Effect) -> bool:

@@ -1,8 +1,10 @@
-"""What a build of an existing server packs into its wheel, so that an installed server finds its policy."""
+"""What a build of an existing server packs into its wheel or its image, so that an installed server finds its policy."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 from ..project.engine_requirement import append_requirement
@@ -12,6 +14,7 @@ HATCH_FOLDERS = ("packages", "only-include")
 HATCH_PATTERNS = "include"
 # The places where every build that names no packages looks for them.
 TOP_FOLDERS = (".", "src")
+COPY = re.compile(r"(?im)^\s*(?:COPY|ADD)\s+((?:--\S+\s+)*)(.+?)\s+\S+\s*$")
 SETUPTOOLS = "setuptools"
 HATCHLING = "hatchling"
 
@@ -157,3 +160,24 @@ def _include_names(patterns: Any, added: AddedPackages) -> None:
         is_found = any(fnmatchcase(dotted, str(pattern)) for pattern in patterns)
         if "/" not in name and not is_found:
             append_requirement(patterns, f"{dotted}*")
+
+
+def list_images_without(root: Path, added: AddedPackages) -> Iterator[str]:
+    """The Dockerfiles that copy single files of a server, and none of the packages next to these.
+
+    Args:
+        root: The folder of the server.
+        added: The packages.
+    """
+    for path in sorted(root.glob("*Dockerfile*")):
+        text = path.read_text("utf-8", "replace").replace("\\\n", " ")
+        sources: list[str] = []
+        for options, listed in COPY.findall(text):
+            if "--from" not in options:
+                sources += re.sub(r"[\[\],\"']", " ", listed).split()
+        is_copied = all(
+            any(_is_below(folder, source) for source in sources)
+            for folder in added.folders
+        )
+        if sources and not is_copied:
+            yield path.name

@@ -13,6 +13,7 @@ from ..sources.modules import (
     Place,
     Project,
     index_keywords,
+    list_names,
     list_passed_values,
 )
 from .call_arguments import (
@@ -53,6 +54,7 @@ CREDENTIAL_CALLS = {"open", "write", "write_text", "dump", "remove", "unlink", "
 ENDINGS = {"kill", "terminate", "send_signal"}
 STARTED = re.compile(r"\b(?:Popen|create_subprocess_exec|create_subprocess_shell)\(")
 PROCESS = re.compile(r"(?i)(?:^|_|\.)(?:proc|process|child|popen)$")
+FOLDER_CALLS = {"mkdir", "makedirs"}
 HTTP_CHANGES = {"put", "patch"}
 # The depth at which each function was read, with the parameters that its caller has written out.
 ReadDepths = dict[tuple[ast.AST, frozenset[str]], int]
@@ -259,6 +261,8 @@ class Reader:
                 visit.effects.extend(_classify_statement(text, visit.depth, run=run))
         elif isinstance(node, ast.AugAssign):
             _read_counted_name(visit, node.target)
+        elif isinstance(node, ast.Assign):
+            _read_kept_arguments(visit, node)
         elif isinstance(node, ast.Attribute):
             self._read_attribute(visit, node)
         elif isinstance(node, ast.Subscript):
@@ -279,7 +283,7 @@ class Reader:
         memos = visit.facts.memos
         first = len(effects)
         self._read_call(visit, call)
-        all_aside = _is_aside(call, memos)
+        all_aside = _is_aside(call, memos) and not _makes_named_folder(call, visit)
         all_aside = all_aside or _ends_own_process(call, visit.scope, visit.depth)
         if visit.depth > 0 and not all_aside:
             all_aside = _keeps_credentials(call)
@@ -294,6 +298,7 @@ class Reader:
         if isinstance(node.ctx, ast.Load):
             return
         lasts = visit.scope.is_lasting(owner)
+        lasts = lasts or self.project.dotted(visit.module, owner) == "os.environ"
         if not lasts and not self._is_imported(visit.module, owner):
             return
         if isinstance(node.ctx, ast.Del):
@@ -392,9 +397,11 @@ class Reader:
         """What a helper changes that by its name only prepares: a log or a cache, but no other records."""
         if not isinstance(callee.node, FUNCTIONS) or is_setup_name(callee.node.name):
             return
+        whole = self.whole
         for effect in self._read_apart(visit, callee):
             if effect.sure and not effect.aside and changes_records(effect):
                 visit.effects.append(effect)
+        self.whole = whole  # what prepares may call what it likes
 
     def _read_apart(self, visit: Visit, callee: Place) -> list[Effect]:
         """The effects of a function, which is read again where the tool itself calls it."""
@@ -651,6 +658,24 @@ def _read_counted_name(visit: Visit, target: ast.expr) -> None:
         visit.add("action", True, f"it changes {target.id}")
 
 
+def _read_kept_arguments(visit: Visit, node: ast.Assign) -> None:
+    """An argument of the tool that a global name keeps for the next call."""
+    if visit.depth or list_names(node.value).isdisjoint(visit.scope.parameters):
+        return
+    for target in node.targets:
+        name = target.id if isinstance(target, ast.Name) else ""
+        is_memo = name in visit.facts.memos or is_temporary(name)
+        if name in visit.scope.globals and not is_memo:
+            visit.add("put", True, f"it sets {name}")
+
+
+def _makes_named_folder(call: ast.Call, visit: Visit) -> bool:
+    """Whether a tool makes a folder that its caller names."""
+    if visit.depth or _name_function(call) not in FOLDER_CALLS:
+        return False
+    return not list_names(call).isdisjoint(visit.scope.parameters)
+
+
 def _name_function(call: ast.Call) -> str:
     """The last part of what a call names."""
     if isinstance(call.func, ast.Attribute):
@@ -701,7 +726,7 @@ def _is_aside(call: ast.Call, memos: set[str]) -> bool:
         return True
     if name in ("open", "dump"):
         return any(ast.unparse(argument) in memos for argument in call.args)
-    if name not in ("mkdir", "makedirs"):
+    if name not in FOLDER_CALLS:
         return False
     exist_ok = index_keywords(call).get("exist_ok")
     return isinstance(exist_ok, ast.Constant) and exist_ok.value is True

@@ -16,6 +16,7 @@ from .call_arguments import (
     find_http_method,
     find_open_mode,
     find_passed_parameter,
+    list_passed_texts,
 )
 from .scopes import Scope, is_temporary, root_name, shorten_expression
 from .statements import RUN
@@ -37,6 +38,9 @@ STORED_KINDS = {
     "update": "put",
 }
 PLAIN_OBJECTS = {"logger", "logging", "log", "ctx", "context", "json", "re", "math"}
+BUILTINS = {"setattr": "put", "delattr": "delete", "next": "consume"}
+REMOVALS = {"delete", "remove", "destroy", "erase", "purge"}
+WAITING = {"timeout", "block"}
 OPENERS = {"open", "builtins.open", "io.open", "aiofiles.open"}
 CallEffect = tuple[str, bool, str]
 # Objects that stand for what is stored elsewhere.
@@ -125,16 +129,13 @@ def find_external_effects(
     dotted = project.dotted(module, call.func)
     text = f"it calls {shorten_expression(call.func)}()"
     temporary = is_temporary(ast.unparse(call))
-    if kind := load_calls("functions").get(dotted):
-        if not (
-            temporary
-            and kind in ("ensure", "delete", "put")
-            and dotted != "shutil.move"
-        ):
-            yield kind, True, text
+    if effect := _classify_builtin(call, dotted, scope, text):
+        yield effect
         return
-    is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "open"
-    if dotted in OPENERS or (is_method and call.args):
+    if kind := load_calls("functions").get(dotted):
+        yield from _classify_known_function(call, dotted, kind, scope)
+        return
+    if _opens_file(call, dotted):
         of_path = dotted not in OPENERS and not _is_module(module, call.func)
         if (mode := find_open_mode(call, of_path=of_path)) and not temporary:
             kind = {"a": "append", "x": "create"}.get(mode, "save")
@@ -154,6 +155,47 @@ def find_external_effects(
         yield kind, True, f"it sends {verb.upper()}"
     elif isinstance(call.func, ast.Name):
         yield from _classify_function(module, call.func.id, scope, text)
+
+
+def _classify_known_function(
+    call: ast.Call, dotted: str, kind: str, scope: Scope
+) -> Iterator[CallEffect]:
+    """What a function of the vocabulary does, unless it is about a temporary file."""
+    text = f"it calls {shorten_expression(call.func)}()"
+    if kind == "read" and _names_removal(call, scope):
+        yield "action", False, f"{text} with an address that removes"
+        return
+    is_moved = dotted == "shutil.move"
+    is_local = kind in ("ensure", "delete", "put") and not is_moved
+    if not (is_local and is_temporary(ast.unparse(call))):
+        yield kind, True, text
+
+
+def _opens_file(call: ast.Call, dotted: str) -> bool:
+    """Whether a call opens a file: the function, or the method of a path with a mode."""
+    if dotted in OPENERS:
+        return True
+    is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "open"
+    return is_method and bool(call.args or list_keyword_values(call, "mode"))
+
+
+def _classify_builtin(
+    call: ast.Call, dotted: str, scope: Scope, text: str
+) -> CallEffect | None:
+    """What a function of Python itself changes of an object that outlives the call."""
+    kind = BUILTINS.get(dotted)
+    if kind is None or not call.args or not scope.is_lasting(call.args[0]):
+        return None
+    is_named = isinstance(call.args[0], ast.Name | ast.Attribute)
+    return (kind, True, text) if is_named else None
+
+
+def _names_removal(call: ast.Call, scope: Scope) -> bool:
+    """Whether the address or a parameter of a request names a removal."""
+    for text in list_passed_texts(call, scope):
+        if not REMOVALS.isdisjoint(re.split(r"[/?&=.]", text.lower())):
+            return True
+    return False
 
 
 def _is_module(module: Module, function: ast.expr) -> bool:
@@ -257,10 +299,22 @@ def _classify_method(method: MethodCall) -> list[CallEffect]:
 # The rules: each returns the effects of a method, or None where the method is none of its subject.
 
 
+def _classify_waiting(method: MethodCall) -> list[CallEffect] | None:
+    """`get` of a queue, which takes an entry away: it waits, and names none."""
+    if method.name != "get" or method.arguments or not method.call.keywords:
+        return None
+    names = {keyword.arg for keyword in method.call.keywords}
+    if not names <= WAITING or not method.scope.is_lasting(method.owner):
+        return None
+    return [("consume", True, method.text)]
+
+
 def _classify_request(method: MethodCall) -> list[CallEffect] | None:
     """A request over HTTP."""
     kinds = load_vocabulary()["http"]
     if method.is_client and method.has_arguments and method.name in kinds:
+        if kinds[method.name] == "read" and _names_removal(method.call, method.scope):
+            return [("action", False, f"{method.text} with an address that removes")]
         return [(kinds[method.name], True, method.text)]
     if verb := find_http_method(method.call, method.scope):
         if kind := kinds.get(verb):
@@ -368,6 +422,7 @@ def _classify_deletion(method: MethodCall) -> list[CallEffect] | None:
 
 
 METHOD_RULES: tuple[Callable[[MethodCall], list[CallEffect] | None], ...] = (
+    _classify_waiting,
     _classify_request,
     _classify_dynamic_request,
     _classify_container_method,

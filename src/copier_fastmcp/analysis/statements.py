@@ -46,6 +46,8 @@ FORM = re.compile(
 WORDS = re.compile(
     r"(?is)\b(from|into|set|where|return|table|index|values)\b|^(show|drop|truncate|explain|pragma|merge|grant|revoke|call|exec|vacuum|alter)\s+\w"
 )
+# A statement that is only a call, where it is known that it runs: `SELECT purge_old_rows(1)`.
+CALLS = re.compile(r"(?i)(?:select\s+[\w.]+\s*\(|copy\s+\S+\s+to\b)")
 REMARKS = re.compile(r"(?s)--[^\n]*|/\*.*?\*/")
 
 
@@ -175,7 +177,8 @@ def is_setup(text: str) -> bool:
 
 
 def _classify_text(text: str, run: bool) -> str | None:
-    if len(text) < 8 or not WORDS.search(text):
+    is_call = run and CALLS.match(text)
+    if len(text) < 8 or not (is_call or WORDS.search(text)):
         return None
     first = re.match(r"[A-Za-z]+", text)
     if not first:
