@@ -18,6 +18,14 @@ def test_a_table_that_fits_has_columns(width: int | None) -> None:
     assert lines[0].index("Gate") == lines[1].index("asks")
 
 
+def test_an_empty_column_gives_way_first() -> None:
+    table = [TABLE[0], TABLE[1]]
+    whole = max(map(len, format_table(table, None).splitlines()))
+    head, row = format_table(table, whole - 1).splitlines()
+    assert "Toolset" not in head
+    assert head.index("Gate") == row.index("asks")
+
+
 @pytest.mark.parametrize("width", [20, 40, 50])
 def test_a_narrow_terminal_breaks_between_words(width: int) -> None:
     text = format_table(TABLE, width)

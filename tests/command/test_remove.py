@@ -143,6 +143,7 @@ def test_an_import_follows_a_renamed_tool(line: str) -> None:
     ast.parse(renamed)
 
 
+@pytest.mark.nightly  # the rows above cover the imports
 def test_a_tool_that_another_file_imports(mine: Path) -> None:
     path = mine / SRC / "tools/delete_note.py"
     path.write_text(path.read_text() + "\n\nSHARED = 1\n")

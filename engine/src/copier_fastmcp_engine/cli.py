@@ -263,8 +263,16 @@ def _measure_terminal() -> int | None:
     return get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+def _align(table: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = []
+    for row in table:
+        lines.append("  ".join(map(str.ljust, row, widths)).rstrip())
+    return lines
+
+
 def format_table(table: list[list[str]], width: int | None) -> str:
-    """Return a table in columns, or a paragraph for each row where these are too wide.
+    """Return a table in columns, or a paragraph for each row where these are too wide; empty columns go first.
 
     Args:
         table: Its rows, of which the first has the heads.
@@ -272,10 +280,11 @@ def format_table(table: list[list[str]], width: int | None) -> str:
     """
     from textwrap import fill
 
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = []
-    for row in table:
-        lines.append("  ".join(map(str.ljust, row, widths)).rstrip())
+    lines = _align(table)
+    if width is not None and max(map(len, lines)) > width:
+        columns = [column for column in zip(*table, strict=True) if any(column[1:])]
+        table = [list(row) for row in zip(*columns, strict=True)]
+        lines = _align(table)
     if width is None or max(map(len, lines)) <= width:
         return "\n".join(lines)
     heads, *rows = table
