@@ -28,6 +28,8 @@ from live.scenarios import (
     CHROMA,
     FRESH_SCENARIOS,
     JUPYTERHUB,
+    LABEL_STUDIO,
+    PHOENIX,
     PREFECT,
     SCENARIOS,
     SEEDS,
@@ -84,6 +86,8 @@ FIRST_CALLS = {
     "jupyterhub": JUPYTERHUB[1],
     "chroma": CHROMA[1],
     "prefect": PREFECT[1],
+    "label-studio": LABEL_STUDIO[1],
+    "phoenix": PHOENIX[0],
 }
 # Two services were chosen, described and run once at the end; docs/api.md has that first run.
 ALL_STARTS = STARTS | FRESH_STARTS
