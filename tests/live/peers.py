@@ -20,7 +20,7 @@ import yaml
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StdioTransport
 from live.calling import fill
-from live.judging import Judgement, judge, message_of, parse
+from live.judging import Judgement, judge, message_of, parse, value_at
 from live.recording import Exchange, Recorder
 from live.scenarios import Step
 from live.services import Service, UnavailableError, install
@@ -225,10 +225,10 @@ async def play_peer(
         judgements.append(judge_leniently(step, exchange, outcome))
         if exchange is not None and exchange.status < 400:
             body = parse(exchange)
-            if isinstance(body, dict):
-                values_kept.update(
-                    {k: body[p] for k, p in step.keep.items() if p in body}
-                )
+            for kept, place in step.keep.items():
+                value = value_at(body, place)
+                if value is not None:
+                    values_kept[kept] = value
     return judgements
 
 

@@ -28,6 +28,8 @@ from live.scenarios import (
     CHROMA,
     FRESH_SCENARIOS,
     JUPYTERHUB,
+    LABEL_STUDIO,
+    PHOENIX,
     PREFECT,
     SCENARIOS,
     SEEDS,
@@ -84,6 +86,8 @@ FIRST_CALLS = {
     "jupyterhub": JUPYTERHUB[1],
     "chroma": CHROMA[1],
     "prefect": PREFECT[1],
+    "label-studio": LABEL_STUDIO[1],
+    "phoenix": PHOENIX[0],
 }
 # Two services were chosen, described and run once at the end; docs/api.md has that first run.
 ALL_STARTS = STARTS | FRESH_STARTS
@@ -241,7 +245,7 @@ def test_no_read_changes_anything(service: Service, project: Path, page: str) ->
 
 
 @pytest.mark.parametrize("peer_name", PEERS)
-@pytest.mark.parametrize("name", STARTS)
+@pytest.mark.parametrize("name", [*STARTS, "label-studio", "phoenix"])
 def test_peers_in_the_same_scenarios(
     name: str, peer_name: str, tmp_path: Path, page: str, record_property: Any
 ) -> None:
@@ -249,7 +253,7 @@ def test_peers_in_the_same_scenarios(
     remaining = os.environ.get("LIVE_ENVIRONMENTS")
     environments = Path(remaining) if remaining else tmp_path / "environments"
     try:
-        started = STARTS[name](environments, tmp_path)
+        started = ALL_STARTS[name](environments, tmp_path)
     except UnavailableError as error:
         pytest.skip(str(error))
 
@@ -260,7 +264,7 @@ def test_peers_in_the_same_scenarios(
                 peer_name, started, address, tmp_path, environments
             ) as peer:
                 values_kept = {"page": page}
-                return await play_peer(SCENARIOS[name], peer, recorder, values_kept)
+                return await play_peer(ALL_SCENARIOS[name], peer, recorder, values_kept)
 
     try:
         judgements = anyio.run(run)

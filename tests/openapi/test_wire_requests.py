@@ -140,8 +140,8 @@ def render_package(
     monkeypatch.setenv("JOBS_MCP_API_FILES", str(tmp_path / "uploads"))
     monkeypatch.setenv("JOBS_MCP_METADATA", "none")
 
-    def make(document: Mapping[str, Any]) -> dict[str, Any]:
-        answers = {**import_answers(tmp_path, document), "engine": "package"}
+    def make(document: Mapping[str, Any], **extra: Any) -> dict[str, Any]:
+        answers = {**import_answers(tmp_path, document), "engine": "package", **extra}
         for name, text in rendered(answers).items():
             if name.startswith("src/"):
                 path = tmp_path / name
@@ -302,6 +302,31 @@ def test_objects_of_a_body_share_no_class_with_each_other_or_the_result(
         fields[name] = set(definitions[reference.partition('"')[0]]["properties"])
     assert fields == {"result": {"score"}, "item": {"score"}, "billing": {"address", "name"},
                       "billing_address": {"city"}}  # fmt: skip
+
+
+def test_a_resource_of_one_record_reads_it(
+    render_package: Callable[..., dict[str, Any]],
+) -> None:
+    """Its file imported a name that the backend no longer has, and the server did not start."""
+    resource = {"uri": "jobs://jobs/{job_id}", "name": "Job", "description": "One job."}
+    document = {**ABOUT, "servers": SERVERS, "paths": JOBS}
+    render_package(document, resources=[{**resource, "mime_type": "application/json"}])
+    paths: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        paths.append(request.url.raw_path.decode())
+        return httpx2.Response(200, json={"id": "a/b"})
+
+    settings = importlib.import_module(f"{PACKAGE}.settings").Settings()
+    backend = importlib.import_module(f"{PACKAGE}.backend")
+    client = backend.Api(settings)
+    client.transport = httpx2.MockTransport(answer)
+    backend.connect(settings, client)
+    (file,) = (Path(str(backend.__file__)).parent / "resources").glob("[!_]*.py")
+    module = importlib.import_module(f"{PACKAGE}.resources.{file.stem}")
+    read = getattr(module, f"read_{file.stem}")
+    assert json.loads(anyio.run(lambda: read(job_id="a/b"))) == {"id": "a/b"}
+    assert paths == ["/v1/jobs/a%2Fb"]
 
 
 @pytest.mark.parametrize("servers", [[], [{"url": "/v3"}]])

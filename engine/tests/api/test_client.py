@@ -236,6 +236,28 @@ async def test_no_encoding_of_the_token_is_returned(
     assert core not in output
 
 
+@pytest.mark.parametrize(
+    ("value", "echo"),
+    [
+        ("Token 0123456789abcdef", "0123456789abcdef"),
+        ("ApiKey key=0123456789abcdef", "0123456789abcdef"),
+        (f"Basic {b64encode(b'ann:hunter2!').decode()}", "hunter2!"),
+    ],
+)
+async def test_a_header_with_a_scheme_hides_the_secret_in_it(
+    api: Api, make_client: Callable[..., ApiClient], value: str, echo: str
+) -> None:
+    """As for Label Studio: `Token ...` in the header Authorization."""
+    body = json.dumps({"detail": f"Invalid: {echo}, Token expired"}).encode()
+    api.replies = [Reply(status=401, body=body, headers=JSON)]
+    client = make_client(auth="header:Authorization", token=value)
+    with pytest.raises(ToolError, match="Invalid") as raised:
+        await client.get("/notes")
+    assert echo not in str(raised.value)
+    assert "Invalid: ***, Token expired" in str(raised.value)
+    assert api.requests[0].headers["Authorization"] == value
+
+
 def test_a_short_secret_leaves_other_words_alone() -> None:
     redactor = Redactor(["ann:pw", "pw"])
     assert redactor.value({"a": "pw", "b": ["spwn", "the pw."]}) == {

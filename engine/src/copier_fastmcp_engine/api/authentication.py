@@ -2,6 +2,7 @@
 
 import base64
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -54,4 +55,21 @@ def build_credentials(scheme: str, token: str) -> Credentials:
             )
         return Credentials({"Cookie": f"{name}={token}"}, secrets=(token,))
     header = name if kind == "header" else scheme
-    return Credentials({header: token}, secrets=(token,))
+    return Credentials({header: token}, secrets=(token, *_list_inner_secrets(token)))
+
+
+def _list_inner_secrets(value: str) -> Iterator[str]:
+    """Yield the secrets in the value of a header that begins with a scheme, as in `Token abc` and `ApiKey key=abc`."""
+    scheme, _, rest = value.partition(" ")
+    if not rest:
+        return
+    yield rest
+    _, is_named, named = rest.partition("=")
+    if is_named and named.strip('="'):
+        yield named.strip('"')
+    if scheme.lower() == "basic":
+        try:
+            password = base64.b64decode(rest).decode().partition(":")[2]
+        except ValueError:
+            return
+        yield password
