@@ -34,7 +34,16 @@ Behavior = Literal[
 ]
 
 STOPPED = 130
-REQUEST = re.compile(r'\bapi\(\)\.(\w+)\(\s*f?"([^"]*)"')
+REQUEST = re.compile(r'\bapi\(\)\.send\(\s*"(\w+)",\s*f?"([^"]*)"')
+
+
+def find_request(text: str) -> str:
+    """Return the method and the path of the request that a tool file sends; nothing where it sends none."""
+    request = REQUEST.search(text)
+    if request is None:
+        return ""
+    path = re.sub(r"quoted\((\w+)\)", r"\1", request[2])
+    return f"{request[1]} {path}"
 
 
 def parse_parameter(text: str) -> dict[str, Any]:
@@ -239,11 +248,10 @@ def _add_to_generated(
     copier_process.require_trust(source, version, version, trust=trust)
     _show_file(place, text, is_asking=is_asking, show=show)
     files = change_tools(worktree, answers, tools, trust=trust)
-    request = REQUEST.search(text)
-    if answers.get("backend") != "http" or "http" in tool or request is None:
+    request = find_request(text)
+    if answers.get("backend") != "http" or "http" in tool or not request:
         return Added(place.as_posix(), files)
-    path = re.sub(r"quoted\((\w+)\)", r"\1", request[2])
-    guess = f"the request {request[1].upper()} {path} is a guess, since --http did not say it"
+    guess = f"the request {request} is a guess, since --http did not say it"
     return Added(place.as_posix(), files, f"{guess}; see {place.as_posix()}")
 
 

@@ -9,8 +9,9 @@ import pytest
 import yaml
 from calling import add, call, uv_settings
 from lifecycle import SRC, bytes_of, commit, list_own_changes, start, uncommitted
-from support import clone_template, git
+from support import clone_template, git, rendered
 
+from copier_fastmcp.add import find_request
 from copier_fastmcp.tools_answer import get_tool_name, list_tools
 
 ADDED = {".copier-answers.yml", "annotations.lock.json", "docs/tools.md"}
@@ -258,6 +259,19 @@ def test_where_nothing_pins_it_says_so(mine: Path) -> None:
     assert "annotations.lock.json" not in uncommitted(mine)
 
 
+@pytest.mark.parametrize(
+    ("tool", "request_line"),
+    [
+        ("remind_note=action", "POST /notes/{note_id}/remind"),
+        ("delete_note", "DELETE /notes/{note_id}"),
+    ],
+)
+def test_the_request_of_a_tool_file_is_found(tool: str, request_line: str) -> None:
+    files = rendered({"backend": "http", "api": "https://a.example", "tools": [tool]})
+    text = files[f"src/notes_mcp/tools/{tool.partition('=')[0]}.py"]
+    assert find_request(text) == request_line
+
+
 @pytest.mark.nightly
 def test_a_request_that_nobody_said_is_called_a_guess(
     http: Path,
@@ -275,4 +289,4 @@ def test_a_request_that_nobody_said_is_called_a_guess(
     done = add(http, "poke_note=action", "--http", "POST /pokes")
     assert done.returncode == 0, done.stderr
     assert "guess" not in done.stderr
-    assert 'post("/pokes")' in (http / SRC / "tools/poke_note.py").read_text()
+    assert 'send("POST", "/pokes")' in (http / SRC / "tools/poke_note.py").read_text()

@@ -4,7 +4,7 @@ import json
 import shutil
 import webbrowser
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,10 @@ pytestmark = [
 ]
 
 
+class RefusedCommandError(Exception):
+    """The browser refused a command, as while it replaces a page by another one."""
+
+
 class Tab:
     """One tab, over the protocol of the developer tools."""
 
@@ -49,8 +53,11 @@ class Tab:
         )
         while True:
             message = json.loads(await self.socket.recv())
-            if message.get("id") == self.sent:
-                return message["result"]
+            if message.get("id") != self.sent:
+                continue
+            if "error" in message:
+                raise RefusedCommandError(str(message["error"]))
+            return message["result"]
 
     async def look(self, script: str) -> Any:
         """Return the value of an expression in the page."""
@@ -129,9 +136,10 @@ async def wait_for_text(tab: Tab, what: str, text: str = "") -> None:
     script = f"document.querySelector({what!r})?.innerText ?? null"
     last = anyio.current_time() + PATIENCE
     while anyio.current_time() < last:
-        content = await tab.look(script)
-        if content is not None and text in content:
-            return
+        with suppress(RefusedCommandError):
+            content = await tab.look(script)
+            if content is not None and text in content:
+                return
         await anyio.sleep(0.05)
     pytest.fail(
         f"{text or what} is not shown: {await tab.look('document.body.innerText')}"
