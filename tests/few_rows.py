@@ -38,7 +38,7 @@ def cover_values(rows: list[pytest.Item]) -> list[pytest.Item]:
         parameters = row.callspec.params  # type: ignore[attr-defined]
         values[row] = {(name, repr(value)) for name, value in parameters.items()}
     uses: Counter[tuple[str, str]] = Counter()
-    selected = []
+    selected: list[pytest.Item] = []
     while True:
         candidates = []
         for row in rows:
