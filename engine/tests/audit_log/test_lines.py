@@ -1,7 +1,9 @@
 """The audit log has a line for each call that may write, without argument values."""
 
 import hmac
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -195,6 +197,21 @@ def test_only_the_key_reproduces_the_digest_of_the_arguments(
     text = json.dumps(arguments, sort_keys=True).encode()
     assert keyed == hmac.digest(seal, text, "sha256").hex()
     assert len({keyed, *unkeyed}) == 3
+
+
+def test_a_line_on_a_stream_is_there_before_the_call_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    flushed: list[str] = []
+
+    class Stream(io.StringIO):
+        def flush(self) -> None:
+            flushed.append(self.getvalue())
+
+    monkeypatch.setattr(sys, "stderr", Stream())
+    log = make_audit_log("stderr")
+    log.record(log.seal({}), outcome="applied")
+    assert json.loads(flushed[-1])["outcome"] == "applied"
 
 
 @each_era

@@ -128,7 +128,7 @@ async def test_rows_in_redis_expire_and_are_taken_once(tmp_path: Path) -> None:
         assert await second.add("turns", "a", 60)
         rows: list[Any] = [first._rows, second._rows]
         for row in rows:
-            await row.close()
+            await row._client.aclose()
 
 
 def test_the_newest_secret_seals_and_an_older_one_still_opens() -> None:

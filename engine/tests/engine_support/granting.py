@@ -241,7 +241,9 @@ async def close_stores(server: FastMCP) -> None:
         guard_of(server).gate.store,
     ]
     for store in stores:
-        await store.close()
+        await (
+            store._client.aclose()
+        )  # which the store does not close, since it was handed it
 
 
 def collect_secrets(provider: Provider, browser: Browser) -> set[str]:

@@ -94,6 +94,22 @@ FAULTS = {  # what a file must not say, and what the one line that stops the sta
     '{"tools": {"TOOL": {"title": "A", "title": "B"}}}': "appears twice",
     '{"tools": {"TOOL": {"title": on}}}': "not text to every YAML reader",
     '{"tools": {"TOOL": &a {"title": "T"}}}': "anchors, aliases",
+    '{"tools": {"TOOL": !!map {"title": "T"}}}': "tags and deep nesting",
+    "[" * 9 + "]" * 9: "deep nesting are",
+    '{"a": ' * 9 + "1" + "}" * 9: "and deep nesting",
+    "{? " + "[" * 9 + "]" * 9 + " : 1}": "deep nesting are not",
+    '{"tools": {1: {}}}': "the key 1 is not text",
+    '{"tools": {"TOOL": {"title": }}}': "a value is missing",
+    '{"tools": {"TOOL": {"title": ~}}}': ": ~ is not text",
+    '{"version": 0x1}': "0x1",
+    "on": ": on is not text",
+    "[]": "the file: ",
+    '{"tolls": {}}': "Unknown field 'tolls', did you mean 'tools'",
+    '{"tools": {"TOOL": {"arguments": {"a": {"descripton": "A"}}}}}': (
+        "'descripton', did you mean 'description'"
+    ),
+    '{"resources": {"a://b": {"usewhen": "A"}}}': "did you mean 'use_when'",
+    "\n\n# \u200b": "texts.yaml:3: ",
     '{"version": 2}': "version 2 is not supported",
     '{"version": 1}\n---\n{"version": 1}': "second document",
     "# \u200b": "hidden character",
@@ -134,3 +150,142 @@ async def test_a_layer_replaces_single_fields_and_takes_a_tool_away(
     disabled = create_overridden_server(upper, {"tools": {TOOL: {"enabled": False}}})
     assert TOOL not in (await read_texts(disabled, era))[0]["tools"]
     assert await disabled.get_tool(TOOL) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "# nothing\n", "~", "#" * 65_536],
+    ids=["empty", "comment", "~", "long"],
+)
+def test_a_file_may_say_nothing(tmp_path: Path, text: str) -> None:
+    create_overridden_server(tmp_path / "texts.yaml", text)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs file modes")
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o755])
+def test_a_file_that_only_its_owner_changes_is_read(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "texts.yaml"
+    path.write_text("version: 1", encoding="utf-8")
+    path.chmod(mode)
+    assert metadata.read_text(path) == "version: 1"
+    path.chmod(mode | 0o002)
+    with pytest.raises(StartError, match="written by others"):
+        metadata.read_text(path)
+    assert metadata.read_text(path, trusted=True) == "version: 1"
+
+
+def test_the_file_of_a_setting_and_that_of_the_home_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    policy = SETTINGS.policy
+    at_home = tmp_path / f".{policy.server_name}" / "metadata.yaml"
+    assert metadata.user_file(policy, None) == at_home
+    assert metadata.user_file(policy, Path()) == at_home
+    assert metadata.user_file(policy, Path("none")) is None
+    assert metadata.user_file(policy, Path("~/a.yaml")) == tmp_path / "a.yaml"
+
+
+def make_plain_server() -> FastMCP:
+    """Return a server of FastMCP with a tool and a resource, without annotations."""
+    server: FastMCP = FastMCP("plain")
+
+    @server.tool
+    def look(place: str, other: str = "") -> str:
+        """Look."""
+        return place
+
+    @server.resource("shelf://all", description="All of it.")
+    def shelf() -> str:
+        return "all"
+
+    return server
+
+
+async def override_plain_server(tmp_path: Path, texts: object) -> tuple[Any, Any]:
+    """Return the tool and the resource of that server below a file."""
+    path = tmp_path / "texts.yaml"
+    path.write_text(json.dumps(texts), encoding="utf-8")
+    path.chmod(0o600)
+    server = make_plain_server()
+    metadata.override(SETTINGS.policy, server, path, {"peek": "look"}, ["none"])
+    async with Client(server, mode="legacy") as client:
+        (tool,) = await client.list_tools()
+        (resource,) = await client.list_resources()
+    return tool, resource
+
+
+@pytest.mark.anyio
+async def test_each_field_of_a_tool_reaches_the_client(tmp_path: Path) -> None:
+    icon = "https://example.com/a.png"
+    words = {
+        "title": "Title",
+        "icons": [icon],
+        "arguments": {"place": {"description": "Where."}, "other": {}},
+    }
+    tool, _ = await override_plain_server(tmp_path, {"tools": {"look": words}})
+    assert (tool.title, tool.annotations.title) == ("Title", "Title")
+    assert tool.description == "Look."
+    assert [image.src for image in tool.icons] == [icon]
+    assert tool.input_schema["properties"]["place"]["description"] == "Where."
+    assert set(tool.input_schema["properties"]) == {"place", "other"}
+
+
+@pytest.mark.anyio
+async def test_each_field_of_a_resource_reaches_the_client(tmp_path: Path) -> None:
+    words = {"name": "Shelf", "use_when": "Often.", "example": "Once."}
+    _, resource = await override_plain_server(
+        tmp_path, {"resources": {"shelf://all": words}}
+    )
+    assert resource.name == "Shelf"
+    assert resource.description == ("All of it.\n\nWhen to use: Often.\nExample: Once.")
+
+
+@pytest.mark.anyio
+async def test_a_description_that_is_taken_away_is_absent_and_warned_about(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    empty = {"description": ""}
+    tool, resource = await override_plain_server(
+        tmp_path, {"tools": {"look": empty}, "resources": {"shelf://all": empty}}
+    )
+    assert (tool.description, resource.description) == (None, None)
+    warned = [line for line in caplog.messages if "without a description" in line]
+    assert len(warned) == 2
+
+
+@pytest.mark.anyio
+async def test_a_former_name_overrides_unless_the_present_one_does(
+    tmp_path: Path,
+) -> None:
+    former, present = {"title": "Former"}, {"title": "Present"}
+    tool, _ = await override_plain_server(tmp_path, {"tools": {"peek": former}})
+    assert tool.title == "Former"
+    for tools in (
+        {"peek": former, "look": present},
+        {"look": present, "peek": former},
+    ):
+        tool, _ = await override_plain_server(tmp_path, {"tools": tools})
+        assert tool.title == "Present"
+
+
+def test_a_file_that_is_missing_is_warned_about_where_a_setting_names_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    metadata.override(SETTINGS.policy, make_plain_server(), None)
+    assert "no such file" not in caplog.text
+    missing = tmp_path / "missing.yaml"
+    metadata.override(SETTINGS.policy, make_plain_server(), missing)
+    (line,) = [text for text in caplog.messages if "no such file" in text]
+    assert str(missing) in line
+
+
+def test_the_tools_that_files_name_are_known_before_they_are_loaded(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "texts.yaml"
+    path.write_text('{"tools": {"a": {}, "b": {}}}', encoding="utf-8")
+    path.chmod(0o600)
+    assert metadata.overridden_tools(SETTINGS.policy, path) == {"a", "b"}
+    assert metadata.overridden_tools(SETTINGS.policy, Path("none")) == set()

@@ -89,6 +89,8 @@ async def test_a_form_that_is_sent_fills_in_the_model(
     fields = {"field-street": "Main", "field-weight": "1.5", "field-fragile": "on"}
     async with connect(server, era, can={}) as raw:
         link = find_link(await send(raw))
+        wrong = fields | {"field-floors": "many"}
+        assert await answer_page(browser, link, **wrong) == 400
         assert await answer_page(browser, link, **fields) == 200
         assert text_of(await send(raw)) == "sent"
     parcel = Parcel(street="Main", weight=1.5, express=False, fragile=True)

@@ -1,5 +1,6 @@
 """How a page is opened: in a browser of this machine, through a client that shows links, or not at all."""
 
+import sys
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,6 +101,21 @@ async def test_where_no_browser_opens_the_link_is_in_the_answer(
     with anyio.fail_after(PATIENCE):
         while Path(unquote(urlsplit(opened[0]).path)).exists():
             await anyio.sleep(0.01)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a screen is a variable on Linux")
+@pytest.mark.parametrize("screen", ["WAYLAND_DISPLAY", ""])
+async def test_a_browser_is_opened_where_there_is_a_screen(
+    monkeypatch: pytest.MonkeyPatch, opened: list[str], screen: str, era: str
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    if screen:
+        monkeypatch.setenv(screen, "wayland-0")
+    async with connect(make_page_server(), era, can={}) as raw:
+        waiting = await call_wipe(raw)
+    assert ("link=" in str(waiting)) == (not screen)
+    assert len(opened) == bool(screen)
 
 
 async def test_no_browser_is_opened_where_that_is_set(

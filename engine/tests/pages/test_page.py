@@ -14,6 +14,7 @@ import httpx2
 import pytest
 
 from copier_fastmcp_engine.confirmation.pending import COLLECTION
+from copier_fastmcp_engine.declarations import delete
 from copier_fastmcp_engine.guard import guard_of
 from engine.tests.engine_support.paging import (
     CALL,
@@ -33,7 +34,7 @@ from engine.tests.engine_support.raw import (
     outcome,
     user,
 )
-from engine.tests.engine_support.targets import DONE
+from engine.tests.engine_support.targets import DONE, make_target_server
 
 pytestmark = [
     pytest.mark.anyio,
@@ -66,6 +67,7 @@ async def test_a_page_shows_every_argument_escaped(
     browser: httpx2.AsyncClient, era: str
 ) -> None:
     name = "<script>x</script>\u202e\n" + "y" * 5000
+    DONE.append("ä")
     async with connect(make_page_server(), era, can={}) as raw:
         link = find_link(
             await call_wipe(raw, arguments={"name": name, "owner": '"><b>'})
@@ -75,7 +77,7 @@ async def test_a_page_shows_every_argument_escaped(
     values = re.findall("<dd>(.*?)</dd>", response.text, re.DOTALL)
     assert unescape(values[0]) == name.replace("\u202e", "\ufffd").replace("\n", "⏎")
     assert unescape(values[1]) == '"><b>'
-    assert unescape(values[2]) == "[]"
+    assert unescape(values[2]) == '["ä"]'
     policy = response.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
@@ -213,6 +215,26 @@ async def test_a_page_without_arguments_shows_no_heading_for_them(
     assert ">Decline</button>" in with_both
 
 
+async def preview_text() -> str:
+    """Return what would happen, as one text."""
+    return "Two notes go."
+
+
+@delete(title="Drop two", confirm=True, preview=preview_text)
+async def drop_two() -> None:
+    """Drop two notes."""
+
+
+async def test_a_preview_that_is_a_text_is_shown_whole(
+    browser: httpx2.AsyncClient, era: str
+) -> None:
+    server = make_target_server(600, drop_two, settings=PAGE_SETTINGS)
+    async with connect(server, era, can={}) as raw:
+        waiting = await call_wipe(raw, name="drop_two", arguments={})
+        page = (await browser.get(find_link(waiting))).text
+    assert "<dt></dt><dd>Two notes go.</dd>" in page
+
+
 async def test_an_approval_holds_for_one_caller_and_one_call(
     browser: httpx2.AsyncClient, era: str
 ) -> None:
@@ -262,9 +284,12 @@ async def test_pages_are_limited_for_each_caller(era: str) -> None:
                 )
         with user("ann"):
             refused = await call_wipe(raw, arguments={"name": "d"})
-            assert text_of(refused).startswith(
-                "3 pages a minute are the limit; try again in "
+            seconds = re.fullmatch(
+                r"3 pages a minute are the limit; try again in (\d+) seconds",
+                text_of(refused),
             )
+            assert seconds
+            assert 30 < int(seconds[1]) <= 61
             assert outcome(await call_wipe(raw, arguments={"name": "c"})) == "waiting"
         with user("bob"):
             assert outcome(await call_wipe(raw, arguments={"name": "d"})) == "waiting"
