@@ -63,6 +63,16 @@ SURE: list[tuple[str, dict[str, Any], str]] = [
         "read",
     ),
     ("POST /notes/count", {"summary": "Counts the notes"}, "read"),
+    (
+        "POST /backups/{id}/restore",
+        {"operationId": "backups.restore", "summary": "Restore from a backup"},
+        "action",
+    ),
+    (
+        "POST /notes/{id}/restore",
+        {"operationId": "restoreNote", "summary": "Restore a note"},
+        "put",
+    ),
     ("POST /notes", {"responses": MADE}, "create"),
     ("POST /notes", {"operationId": "createNote"}, "create"),
     (

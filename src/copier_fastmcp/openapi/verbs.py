@@ -75,6 +75,8 @@ DOING = (DELETE | ACTION | PUT | CREATE) - word_set(
     "request import process build reply do build change fork merge diff scan complete move"
 )
 # Things that are started, sent or paid by being created.
+# A restore from one of these replaces what is there; a restore of a note brings it back.
+COPIES = word_set("backup backups dump dumps snapshot snapshots")
 STARTED = word_set(
     "run runs execution executions job jobs dispatch dispatches invocation invocations payment "
     "payments charge charges payout payouts refund refunds deployment deployments build builds "

@@ -19,6 +19,7 @@ from .verbs import (
     ACTION,
     ADDING,
     ASSOCIATION,
+    COPIES,
     DELETE,
     ENSURE,
     PUT,
@@ -199,6 +200,10 @@ def _started(post: _Post) -> Derived | None:
     if operation.raw.get("callbacks") and signals.verb not in CALLED_BACK:
         reason = "it has callbacks: what it starts goes on later"
         return Derived("action", "signal", reason)
+    named = {*words(operation.path), *operation.said("summary")}
+    if signals.mentions(frozenset({"restore"})) and COPIES & named:
+        reason = "it restores from a copy, again with each call"
+        return Derived("action", "two signals", reason)
     is_carried_out = STARTED & {*post.last_words} and not operation.ends_in_parameter
     if is_carried_out and signals.verb in ("create", "", "post"):
         reason = f"what it creates in {operation.tail!r} is then carried out"
