@@ -1,6 +1,8 @@
 """When a stored grant is used as it is, renewed, or given up."""
 
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from fastmcp import FastMCP
@@ -87,6 +89,7 @@ async def test_a_login_that_began_before_a_revocation_stores_nothing(
     assert await consent.revoke(ANN) == (False, False)
     assert not await consent.keep(ANN, make_grant(600), before)
     assert await consent.grant(ANN) is None
+    assert await consent._current(ANN) is None
     after = await consent.mark(ANN)
     assert await consent.keep(ANN, make_grant(600), after)
     assert await fetch_token(consent) == "stored"
@@ -101,3 +104,26 @@ async def test_a_grant_is_that_of_its_user_alone(consent: Consent) -> None:
     assert await consent.fresh(bob) is None
     await consent.revoke(bob)
     assert await fetch_token(consent) == "stored"
+
+
+@pytest.mark.parametrize(
+    ("refresh_token", "longest"), [("r", 10**10), (None, 600)], ids=["renewable", "not"]
+)
+async def test_a_grant_is_stored_as_long_as_it_can_be_used(
+    consent: Consent, refresh_token: str | None, longest: float
+) -> None:
+    assert await consent.keep(ANN, make_grant(600, refresh_token))
+    rows: Any = consent.store._rows
+    sql = "SELECT expires_at FROM rows WHERE collection = 'consent-grants'"
+    ((until,),), _ = rows._run(sql)
+    assert longest / 2 < until - time.time() <= longest
+
+
+async def test_a_thousand_links_remember_whom_to_notify(consent: Consent) -> None:
+    for number in range(1100):
+        elicitation: Any = SimpleNamespace(id=str(number))
+        session: Any = object()
+        consent.tell(elicitation, session)
+        if number == 2:
+            assert set(consent._waiting) == {"0", "1", "2"}
+    assert set(consent._waiting) == {str(number) for number in range(99, 1100)}

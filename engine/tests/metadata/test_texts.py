@@ -98,6 +98,7 @@ FAULTS = {  # what a file must not say, and what the one line that stops the sta
     "[" * 9 + "]" * 9: "deep nesting are",
     '{"a": ' * 9 + "1" + "}" * 9: "and deep nesting",
     "{? " + "[" * 9 + "]" * 9 + " : 1}": "deep nesting are not",
+    "{? " * 9 + "a" + " : 1}" * 9: "deep nesting are not allowed",
     '{"tools": {1: {}}}': "the key 1 is not text",
     '{"tools": {"TOOL": {"title": }}}': "a value is missing",
     '{"tools": {"TOOL": {"title": ~}}}': ": ~ is not text",
@@ -229,6 +230,35 @@ async def test_each_field_of_a_tool_reaches_the_client(tmp_path: Path) -> None:
     assert [image.src for image in tool.icons] == [icon]
     assert tool.input_schema["properties"]["place"]["description"] == "Where."
     assert set(tool.input_schema["properties"]) == {"place", "other"}
+
+
+@pytest.mark.anyio
+async def test_a_tool_below_a_file_is_called_and_an_unknown_one_is_not_found(
+    tmp_path: Path, era: str
+) -> None:
+    path = tmp_path / "texts.yaml"
+    path.write_text('{"tools": {"look": {"title": "Title"}}}', encoding="utf-8")
+    path.chmod(0o600)
+    server = make_plain_server()
+    metadata.override(SETTINGS.policy, server, path)
+    async with Client(server, mode=era) as client:
+        assert (await client.call_tool("look", {"place": "here"})).data == "here"
+        resource = await client.read_resource("shelf://all")
+        assert getattr(resource[0], "text", "") == "all"
+        unknown = await client.call_tool("none", {}, raise_on_error=False)
+    assert "none" in getattr(unknown.content[0], "text", "")
+
+
+@pytest.mark.anyio
+async def test_an_unknown_argument_is_skipped_where_a_file_is_not_strict(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    arguments = {"none": {"description": "A"}, "place": {"description": "Where."}}
+    texts = {"strict": False, "tools": {"look": {"arguments": arguments}}}
+    tool, _ = await override_plain_server(tmp_path, texts)
+    assert set(tool.input_schema["properties"]) == {"place", "other"}
+    assert tool.input_schema["properties"]["place"]["description"] == "Where."
+    assert any("'none' (skipped)" in line for line in caplog.messages)
 
 
 @pytest.mark.anyio
