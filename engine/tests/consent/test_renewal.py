@@ -89,7 +89,7 @@ async def test_a_login_that_began_before_a_revocation_stores_nothing(
     assert await consent.revoke(ANN) == (False, False)
     assert not await consent.keep(ANN, make_grant(600), before)
     assert await consent.grant(ANN) is None
-    assert await consent._current(ANN) is None
+    assert await consent._load_name(ANN) is None
     after = await consent.mark(ANN)
     assert await consent.keep(ANN, make_grant(600), after)
     assert await fetch_token(consent) == "stored"
