@@ -81,7 +81,7 @@ def test_reload_serves_an_edited_file_and_leaves_no_server(
 def test_reload_over_stdio_is_refused_in_one_line(project: Path) -> None:
     done = server(project, "run", "--reload")
     assert done.returncode == 1
-    assert done.stderr.strip().startswith("notes-mcp: --reload needs --http")
+    assert done.stderr.strip().startswith("notes-mcp: --reload requires --http")
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")

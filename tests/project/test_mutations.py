@@ -183,7 +183,7 @@ def summarize(message: str) -> str:
     labels = {
         "it says not destructive, but lost": "says not destructive",
         "has no probe": "no probe",
-        "a person declined": "declined",
+        "the user declined": "declined",
         "with a stale etag it was accepted": "stale",
         "but changed nothing that snapshot() shows": "changed nothing",
         "it says delete": "says delete",

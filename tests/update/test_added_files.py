@@ -142,5 +142,5 @@ def test_a_tool_under_an_old_name_is_not_served_twice(
     done = server(project, "tools", "list")
     message = "scrap_note was formerly delete_note, which is the name of another tool; remove it from "
     assert (done.returncode, done.stdout) == (1, "")
-    remedy = "formerly=, or rename that one (former-name-free)"
+    remedy = "formerly=, or rename that tool (former-name-free)"
     assert done.stderr == f"notes-mcp: {message}{remedy}\n"

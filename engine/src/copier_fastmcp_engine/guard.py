@@ -116,6 +116,7 @@ class Guard(Transform):
         self.texts: Mapping[str, Any] = {}
         self.trust_reads = settings.trust_reads
         self.is_public = settings.public
+        self.spells_numbers = settings.spells_numbers
         self.lists_scoped = self.lists_scoped or settings.public
         fields = settings.model_dump(include={*subsets.Subset.__dataclass_fields__})
         self._subset = subsets.Subset(**fields)

@@ -28,11 +28,13 @@ class Runtime(Protocol):
         policy: The server's policy.
         gate: Where its pending confirmations are.
         consent: Its consent; None where its policy has none.
+        spells_numbers: Whether a number may stand for the text that spells it.
     """
 
     policy: "Policy"
     gate: "PendingStore"
     consent: Any
+    spells_numbers: bool
 
     def is_read(self, tool: "Tool") -> bool:
         """Tell whether a served tool changes nothing."""

@@ -42,6 +42,7 @@ class PolicySettings(BaseSettings):
 
     model_config = SettingsConfigDict(use_attribute_docstrings=True)
     policy: ClassVar[Policy]
+    spells_numbers: ClassVar[bool] = False  # see `arguments.spell_numbers`
 
     metadata: Path | None = None
     """A metadata file to use instead of the one in your home folder; `none` for no file."""

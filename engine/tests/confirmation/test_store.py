@@ -132,7 +132,7 @@ async def test_an_entry_that_cannot_be_removed_is_not_taken(
     store = make_store("memory")
     await store.put("asked", {"a": 1})
     monkeypatch.setattr(store.store, "delete", fail)
-    with pytest.raises(ToolError, match="cannot be kept at the moment") as refused:
+    with pytest.raises(ToolError, match="are temporarily unavailable") as refused:
         await store.take("asked")
     assert "secret" not in str(refused.value)
     (record,) = caplog.records
@@ -141,7 +141,7 @@ async def test_an_entry_that_cannot_be_removed_is_not_taken(
 
 
 def test_an_address_of_no_store_stops_the_start(tmp_path: Path) -> None:
-    with pytest.raises(StartError, match=r"'http://.*: name memory, a folder, or a "):
+    with pytest.raises(StartError, match=r"'http://.*: use memory, a folder, or a "):
         make_store("http://127.0.0.1/0")
     assert [*tmp_path.iterdir()] == []
 

@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import BaseModel, Field
 
+from copier_fastmcp_engine.api.settings import ApiSettings
 from copier_fastmcp_engine.declarations import Exemption, create, delete
+from copier_fastmcp_engine.guard import guard_of
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, outcome
 from engine.tests.engine_support.targets import (
     DONE,
@@ -139,6 +141,8 @@ async def test_a_number_is_the_text_that_spells_it_where_only_text_is_accepted(
 ) -> None:
     """An API whose responses have numbers as IDs, and whose document calls the same IDs text."""
     server = make_target_server()
+    assert ApiSettings.spells_numbers
+    guard_of(server).spells_numbers = True
     server.add_tool(build_policy_tool(zz_drop_note))
     arguments = {"note": 7, "labels": [{"key": 1.0, "size": 2}], "names": {"a": 3, "b": "4"}, "either": 5,
                  "choice": 2}  # fmt: skip
@@ -153,8 +157,21 @@ async def test_a_number_is_the_text_that_spells_it_where_only_text_is_accepted(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
+async def test_a_number_is_no_text_in_a_server_without_an_api(era: str) -> None:
+    server = make_target_server()
+    server.add_tool(build_policy_tool(zz_drop_note))
+    async with connect(server, era, YES) as raw:
+        call: Message = {"name": "zz_drop_note", "arguments": {"note": 7}}
+        message = await raw.receive(await raw.send("tools/call", **call))
+    assert "note: Input should be a valid string" in str(message)
+    assert DONE == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
 async def test_a_boolean_is_no_text(era: str) -> None:
     server = make_target_server()
+    guard_of(server).spells_numbers = True
     server.add_tool(build_policy_tool(zz_drop_note))
     async with connect(server, era, YES) as raw:
         call: Message = {"name": "zz_drop_note", "arguments": {"note": True}}

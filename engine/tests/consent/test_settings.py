@@ -125,7 +125,7 @@ UNSAFE: dict[str, tuple[dict[str, str], str]] = {
     ),
     "public without tokens": (
         {"PUBLIC": "true", "JWT_ISSUER": "", "JWT_AUDIENCE": "", "JWT_JWKS_URI": ""},
-        "PUBLIC opens a part",
+        "PUBLIC exempts tools",
     ),
 }
 HERE = "http://127.0.0.1:8000/oauth/callback"

@@ -1,6 +1,7 @@
 """The settings of a server in front of an API."""
 
 import re
+from typing import ClassVar
 
 from pydantic import Field, SecretStr, field_validator
 
@@ -11,6 +12,7 @@ from .authentication import PATTERN
 class ApiSettings(PolicySettings):
     """The settings of a server in front of an API; the project gives `api` and `api_auth` its own defaults."""
 
+    spells_numbers: ClassVar[bool] = True
     api: str = Field(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
     """The address of the API."""
     api_token: SecretStr = SecretStr("")

@@ -204,7 +204,8 @@ async def serve(
     Raises:
         ToolError: An argument has a wrong type, or what the tool itself raises.
     """
-    arguments = spell_numbers(arguments, tool.parameters)
+    if server.spells_numbers:
+        arguments = spell_numbers(arguments, tool.parameters)
     confirm = arguments.get("confirm", False) if has_gate else None
     own_arguments = dict(arguments)
     if has_gate:
