@@ -20,13 +20,14 @@ from .project.tool_files import (
 )
 from .tools_answer import get_tool_name, list_tools
 from .updates.tool_changes import change_tools, deliver, inside_worktree
+from .updates.tool_imports import rename_imports_in_project
 
 
 def _find_files(name: str) -> list[Path]:
     """Return the files of a tool: its own and its test's.
 
     Raises:
-        RefusedError: The tool shares its file with others.
+        RefusedError: The tool shares its file with others, or another file imports it.
     """
     path = find_tool_file(name)
     if path:
@@ -36,7 +37,16 @@ def _find_files(name: str) -> list[Path]:
             raise RefusedError(
                 f"{problem}; take {name} out of it by hand, then say remove again"
             )
-    files = [path, Path(f"tests/tools/test_{name}.py")]
+    test_file = Path(f"tests/tools/test_{name}.py")
+    if path:
+        importing = rename_imports_in_project(path, name, f"removed_{name}")
+        importing.pop(test_file, None)
+        if importing:
+            places = ", ".join(sorted(file.as_posix() for file in importing))
+            raise RefusedError(
+                f"{places} imports from {path.as_posix()}; take the import out by hand, then say remove again"
+            )
+    files = [path, test_file]
     return [file for file in files if file and file.is_file()]
 
 
@@ -65,7 +75,7 @@ def remove(
         0 when nothing names it any more, 1 when other files do.
 
     Raises:
-        RefusedError: There is no such tool, it shares its file, or something is in the way of the change.
+        RefusedError: There is no such tool, it shares its file, another file imports it, or something is in the way of the change.
         UnableError: Copier, git or the server without it fails; nothing has changed.
     """
     read_recorded_answers()

@@ -9,7 +9,8 @@ from calling import call, uv_settings
 from lifecycle import SRC, bytes_of, commit, list_own_changes, load_answers
 from support import git, server
 
-from copier_fastmcp.rename import Moved, add_alias, rename_imports, rename_title
+from copier_fastmcp.rename import add_alias, rename_title
+from copier_fastmcp.updates.tool_imports import Moved, rename_imports
 
 GONE = {
     ".copier-answers.yml",
@@ -50,6 +51,22 @@ def test_a_tool_by_hand_and_who_still_names_it(mine: Path) -> None:
     git(mine, "merge", "--quiet", report["branch"])
     assert load_answers(mine) == before
     assert not (mine / SRC / "tools/mine.py").exists()
+
+
+def test_a_tool_that_another_file_needs_is_kept(mine: Path) -> None:
+    helper = mine / SRC / "tools/get_note.py"
+    text = helper.read_text()
+    line = "from .delete_note import delete_note\n"
+    helper.write_text(text.replace("from ..policy", f"{line}from ..policy", 1))
+    commit(mine)
+    before = bytes_of(mine)
+    done = call(mine, "remove", "delete_note", **uv_settings(mine))
+    assert done.returncode == 1
+    assert (
+        f"{SRC}tools/get_note.py imports from {SRC}tools/delete_note.py" in done.stderr
+    )
+    assert len(done.stderr.splitlines()) == 1
+    assert bytes_of(mine) == before
 
 
 def test_what_is_refused_changes_nothing(mine: Path) -> None:
