@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from copier_fastmcp_engine.consent.settings import is_local, is_secure
-from copier_fastmcp_engine.consent.tokens import refused
+from copier_fastmcp_engine.consent.tokens import refused, verifier
+from engine.tests.engine_support.granting import make_settings
+from engine.tests.engine_support.provider import Provider
 
 ACCESS, JWT = {"typ": "at+jwt"}, {"typ": "JWT"}
 
@@ -84,3 +86,14 @@ def test_an_address_is_secure_over_https_or_on_this_machine(
     address: str, local: bool, secure: bool
 ) -> None:
     assert (is_local(address), is_secure(address)) == (local, secure)
+
+
+@pytest.mark.parametrize("missing", ["jwt_issuer", "jwt_audience", "jwt_jwks_uri"])
+def test_tokens_are_verified_where_the_settings_name_all_three(
+    provider: Provider, missing: str
+) -> None:
+    settings = make_settings(provider, jwt_scopes="all:need")
+    auth = verifier(settings, {"zz:read"})
+    assert auth is not None
+    assert auth.required_scopes == ["all:need"]
+    assert verifier(settings.model_copy(update={missing: None}), ()) is None

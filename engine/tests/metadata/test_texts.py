@@ -106,8 +106,8 @@ FAULTS = {  # what a file must not say, and what the one line that stops the sta
     "on": ": on is not text",
     "[]": "the file: ",
     '{"tolls": {}}': "Unknown field 'tolls', did you mean 'tools'",
-    '{"tools": {"TOOL": {"arguments": {"a": {"descripton": "A"}}}}}': (
-        "'descripton', did you mean 'description'"
+    '{"tools": {"TOOL": {"arguments": {"a": {"describe": "A"}}}}}': (
+        "'describe', did you mean 'description'"
     ),
     '{"resources": {"a://b": {"usewhen": "A"}}}': "did you mean 'use_when'",
     "\n\n# \u200b": "texts.yaml:3: ",
