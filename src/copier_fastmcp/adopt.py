@@ -46,6 +46,12 @@ ANSWERS_CHANGE = (
 # How the address of a repository begins that is neither a URL nor a folder.
 REMOTE_PREFIXES = ("git@", "gh:", "gl:")
 
+# What clients of a tool see that is registered while the server starts, and not declared.
+UNDECLARED = (
+    "until they are declared, such tools ask a person before each call, and your tests "
+    "that call them may fail"
+)
+
 # Tests of a server that was adopted before; elsewhere such folders are the author's.
 OUR_TESTS = ("tests/policy/", "tests/tools/")
 
@@ -339,6 +345,9 @@ class AdoptionPlan:
                 gated.append(proposal.tool.name)
         if gated:
             print(f"{', '.join(gated)}: {ANSWERS_CHANGE}", file=sys.stderr)
+        undeclared = [tool.name for tool in self.survey.left]
+        if undeclared:
+            print(f"undeclared {', '.join(undeclared)}: {UNDECLARED}", file=sys.stderr)
         _print_affected_tests(self.survey.project.root, gated, self.adoption)
 
 

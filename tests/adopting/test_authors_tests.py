@@ -117,3 +117,19 @@ def test_the_plan_names_the_tests_that_may_fail(
     stderr = capsys.readouterr().err
     assert "check tests/tools/test_source.py:3: searches source files" in stderr
     assert "check tests/tools/test_source.py:2: names delete_note" in stderr
+
+
+LOOP = "\n\nfor found in load():\n    mcp.tool(found)\n"
+
+
+def test_the_plan_says_that_undeclared_tools_ask(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = create_server(tmp_path / "it", MADE + TOOL + LOOP)
+    assert main(["adopt", str(folder), "--dry-run", "--unattended"]) == 0
+    (line,) = [
+        line
+        for line in capsys.readouterr().err.splitlines()
+        if line.startswith("undeclared")
+    ]
+    assert "found" in line
