@@ -31,7 +31,7 @@ from engine.tests.engine_support.notes.server import (
     TWO_STEP,
     notes_settings,
 )
-from engine.tests.engine_support.targets import make_target_server
+from engine.tests.engine_support.targets import DONE, make_target_server
 
 Action = Literal["accept", "decline", "cancel"]
 POLICIES = {
@@ -129,7 +129,8 @@ def let_pages_be_seen() -> None:
 
 
 def serve_stdio(policy: Policy, _words: list[str]) -> None:
-    """Serve over stdio, in a process of its own."""
+    """Serve over stdio, in a process of its own, which is a copy of one where other tests have run."""
+    DONE.clear()
     let_pages_be_seen()
     server = make_target_server(settings=notes_settings(policy, browser="never"))
     server.run("stdio", show_banner=False)
