@@ -3,6 +3,7 @@
 import webbrowser
 from collections.abc import AsyncIterator
 
+import anyio
 import httpx2
 import pytest
 from listening import PATIENCE
@@ -31,3 +32,5 @@ async def browser() -> AsyncIterator[httpx2.AsyncClient]:
     """A browser that keeps cookies."""
     async with httpx2.AsyncClient(timeout=PATIENCE) as client:
         yield client
+    # The server of the page closes its side while the event loop still runs
+    await anyio.sleep(0.02)
