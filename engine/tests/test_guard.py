@@ -65,6 +65,18 @@ def add_wipe(server: FastMCP[Any]) -> str:
     return "wipe"
 
 
+def add_wipe_under_its_former_name(server: FastMCP[Any]) -> None:
+    """Add a tool of the policy that was formerly called as another one is."""
+
+    @delete(title="Scrap", formerly=["wipe"])
+    async def scrap(name: str) -> None:
+        """Scrap one."""
+
+    declaration = declaration_of(scrap)
+    assert declaration is not None
+    server.add_tool(build_tool(POLICY, scrap, declaration))
+
+
 def add_undeclared(server: FastMCP[Any]) -> str:
     """Add an undeclared tool."""
     server.tool(destroy)
@@ -316,11 +328,30 @@ async def test_an_existing_server_is_checked_when_it_is_served() -> None:
     assert govern(server, make_settings(POLICY)) is server
     assert type(server) is Own
     assert find_guard(govern(server, make_settings(POLICY))) is guard_of(server)
-    server.tool(destroy, annotations={"destructiveHint": True})
-    with pytest.raises(StartError, match="the destructive tool destroy has no gate"):
+    add_wipe(server)
+    add_wipe_under_its_former_name(server)
+    with pytest.raises(StartError, match="which is the name of another tool"):
         server.http_app()
-    with pytest.raises(StartError, match="the destructive tool destroy has no gate"):
+    with pytest.raises(StartError, match="which is the name of another tool"):
         await server.run_stdio_async()
+
+
+@pytest.mark.anyio
+async def test_an_existing_server_starts_with_an_undeclared_destructive_tool(
+    era: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its author's loop registered it before there was a policy; it asks from now on."""
+    server: FastMCP[Any] = FastMCP("existing")
+    govern(server, make_settings(POLICY))
+    server.tool(destroy, annotations={"destructiveHint": True})
+    server.http_app()
+    assert "a person is asked before undeclared destroy" in caplog.text
+    async with client_of(server, era, agrees=False) as client:
+        assert await outcome_of(client, "destroy", name="a") == "error"
+    assert DONE == []
+    async with client_of(server, era, agrees=True) as client:
+        await outcome_of(client, "destroy", name="a")
+    assert DONE == ["a"]
 
 
 def test_a_server_without_a_policy_has_no_guard() -> None:

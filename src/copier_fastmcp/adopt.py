@@ -48,8 +48,8 @@ REMOTE_PREFIXES = ("git@", "gh:", "gl:")
 
 # What clients of a tool see that is registered while the server starts, and not declared.
 UNDECLARED = (
-    "until they are declared, such tools ask a person before each call, the server refuses "
-    "to start with one that says it destroys, and your tests of them may fail"
+    "until they are declared, such tools ask a person before each call, and your tests "
+    "that call them may fail"
 )
 
 # Tests of a server that was adopted before; elsewhere such folders are the author's.

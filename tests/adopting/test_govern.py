@@ -134,18 +134,7 @@ def test_every_way_of_registering_is_covered_once(
     assert done.stdout.endswith("fine\n"), done.stderr
 
 
-# Over stdio, and as an application that another program serves.
-STARTS = """
-import server
-for start in (server.mcp.run, server.mcp.http_app):
-    try:
-        start()
-    except Exception as error:
-        print(error)
-"""
-
-
-def test_a_destructive_tool_that_nobody_declared_stops_the_start(
+def test_a_server_starts_with_a_destructive_tool_that_nobody_declared(
     template: Path, tmp_path: Path
 ) -> None:
     folder = create_server(tmp_path / "it")
@@ -163,8 +152,10 @@ def test_a_destructive_tool_that_nobody_declared_stops_the_start(
     text = (folder / "server.py").read_text()
     late = '@mcp.tool(annotations={"destructiveHint": True})\ndef zap() -> None: ...\n\n\nif __name__'
     (folder / "server.py").write_text(text.replace("if __name__", late))
-    done = python(folder, "-c", STARTS, PYTHONPATH=str(folder))
-    assert done.stdout.count("the destructive tool zap has no gate") == 2, done.stderr
+    start = "import server; server.mcp.http_app()"
+    done = python(folder, "-c", start, PYTHONPATH=str(folder))
+    assert done.returncode == 0, done.stderr
+    assert "a person is asked before undeclared zap" in done.stderr
 
 
 def test_an_engine_of_the_authors_keeps_its_name(

@@ -337,15 +337,16 @@ def _measure_json(value: object) -> int:
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
 
 
-def run_cli(app: App, policy: Policy, commands: Callable[[App], None]) -> None:
+def run_cli(app: App, policy: Policy, commands: Callable[[App], None] | None) -> None:
     """Run a command line; a server that cannot start ends with one line on stderr.
 
     Args:
         app: The command line.
         policy: The server's policy.
-        commands: `commands` of the project's extend.py.
+        commands: `commands` of the project's extend.py; None where it has none.
     """
-    commands(app)
+    if commands is not None:
+        commands(app)
     try:
         app()
     except Exception as error:

@@ -37,6 +37,7 @@ def govern(mcp: Server, settings: PolicySettings) -> Server:
     audit_log = AuditLog(policy, settings.audit, settings.state_keys)
     gate = PendingStore(policy, settings.state, settings.confirm_seconds, audit_log)
     guard = Guard(mcp, policy, gate, settings)
+    guard.requires_declarations = False
     guard.install()
     methods = vars(mcp)
     for name in ("run_stdio_async", "http_app"):

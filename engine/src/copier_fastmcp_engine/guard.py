@@ -117,6 +117,7 @@ class Guard(Transform):
         self.trust_reads = settings.trust_reads
         self.is_public = settings.public
         self.spells_numbers = settings.spells_numbers
+        self.requires_declarations = True
         self.lists_scoped = self.lists_scoped or settings.public
         fields = settings.model_dump(include={*subsets.Subset.__dataclass_fields__})
         self._subset = subsets.Subset(**fields)
@@ -532,10 +533,18 @@ class Guard(Transform):
                     raise RuleError(problem, remedy, "former-name-free")
 
     def _check_hints(self, tool: Tool, served: Tool) -> None:
-        """Raise StartError for a destructive tool without a gate, or for hints other than the declared ones."""
+        """Raise StartError for a destructive tool without a gate, or for hints other than the declared ones.
+
+        An existing server starts with such a tool, which asks before it runs, and is logged.
+        """
         source = getattr(served, "guarded_source", served)
         annotations = tool.annotations or ToolAnnotations()
-        if declared(served) is None and annotations.destructive_hint:
+        is_undeclared = declared(served) is None
+        if (
+            self.requires_declarations
+            and is_undeclared
+            and annotations.destructive_hint
+        ):
             function: Any = getattr(source, "fn", None)
             place = function.__code__.co_filename if function else "a mounted server"
             problem = f"{place}: the destructive tool {tool.name} has no gate"

@@ -41,7 +41,7 @@ def build_server(
     Args:
         settings: The project's settings, whose class names its policy.
         connect: `connect` of the project's backend.py.
-        extend: The project's extend.py.
+        extend: The project's extend.py; its author may have removed any of its functions.
         instructions: What the server is for.
         lists_resources: Whether it has resources, and so the tool that lists them.
 
@@ -74,7 +74,7 @@ def build_server(
     options: dict[str, Any] = {
         "version": _version_of(policy),
         "instructions": instructions,
-        "lifespan": extend.lifespan,
+        "lifespan": getattr(extend, "lifespan", None),
         "on_duplicate": "error",
         "request_state_security": sealing,
     }
@@ -85,8 +85,9 @@ def build_server(
         gate.pages.serve(mcp)
     registry.add_resources(mcp, f"{policy.package}.resources")
     registry.add_prompts(mcp, f"{policy.package}.prompts")
-    with collecting(guard.declared_elsewhere):
-        extend.extend(mcp)
+    if hasattr(extend, "extend"):
+        with collecting(guard.declared_elsewhere):
+            extend.extend(mcp)
     if deferred:
         added = run_now(mcp.local_provider.list_tools())
         deferred.require_distinct(added)

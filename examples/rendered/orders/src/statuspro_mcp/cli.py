@@ -12,4 +12,4 @@ app = make_cli(POLICY, "Read orders, and change their status, comments and due d
 
 def main() -> None:
     """Run the command line; a server that cannot start ends with one line on stderr."""
-    run_cli(app, POLICY, extend.commands)
+    run_cli(app, POLICY, getattr(extend, "commands", None))
