@@ -1,5 +1,6 @@
 """Hypothesis strategies for whole answer sets: everything the tool language allows, as hostile as it allows it."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
@@ -33,78 +34,121 @@ from tables import (
     policy_of,
 )
 
+NOW_AND_THEN = st.integers(0, 3).map(lambda n: n == 0)
+FLAT_TYPES = {"str", "int", "float", "bool", "date", "datetime", "uuid", "url", "email"}
+
 
 @st.composite
 def tools(draw: DrawFn, name: str, confirm: str) -> Any:
     """One tool under a given name: a name when that says enough, else a mapping."""
-    maybe, now_and_then = st.booleans, st.integers(0, 3).map(lambda n: n == 0)
+    # The order of the draws decides which answers a seed draws.
     tool: Answers = {"name": name}
     verb = name.split("_")[0]
-    if verb not in BEHAVIOR_OF or draw(now_and_then):
+    if verb not in BEHAVIOR_OF or draw(NOW_AND_THEN):
         tool["behavior"] = draw(st.sampled_from(sorted(BEHAVIORS)))
         if draw(st.integers(0, 2)) == 0:
             return f"{name}={tool['behavior']}"
-    elif draw(now_and_then):
+    elif draw(NOW_AND_THEN):
         return name
-    if draw(maybe()):
+    draw_texts(draw, tool)
+    draw_fields(draw, tool)
+    draw_flags(draw, tool)
+    if needs_a_why(tool) or draw(st.booleans()):
+        tool["why"] = draw(texts(500))
+    draw_icon(draw, tool)
+    draw_aliases(draw, tool)
+    if draw(st.integers(0, 2)) == 0:
+        tool["exceptions"] = draw_exceptions(draw)
+    draw_gate(draw, tool, confirm)
+    if "params" in tool and draw(st.integers(0, 5)) == 0:
+        tool["params"].append({"name": "confirm", "type": "bool", "default": False})
+    return tool
+
+
+def draw_texts(draw: DrawFn, tool: Answers) -> None:
+    """Draw the title and description of a tool, its module and its record."""
+    name = tool["name"]
+    if draw(st.booleans()):
         tool["title"] = draw(texts(100).filter(lambda title: title != name))
-    if draw(maybe()):
+    if draw(st.booleans()):
         tool["description"] = draw(texts(2000, lines=True))
-    if draw(now_and_then):
+    if draw(NOW_AND_THEN):
         tool["module"] = draw(MODULES)
-    if draw(now_and_then):
-        tool["record"] = draw(
-            st.sampled_from(["note", "order", "r" * 40, "x1", "status"])
-        )
+    if draw(NOW_AND_THEN):
+        records = ["note", "order", "r" * 40, "x1", "status"]
+        tool["record"] = draw(st.sampled_from(records))
+
+
+def draw_fields(draw: DrawFn, tool: Answers) -> None:
+    """Draw the parameters and the result of a tool."""
     if draw(st.integers(0, 3)):
         names = draw(st.lists(PARAM_NAMES, max_size=6, unique_by=python_name))
         tool["params"] = [draw(params(name)) for name in names]
-    if draw(maybe()):
+    if draw(st.booleans()):
         names = draw(
             st.lists(RESULT_NAMES, min_size=1, max_size=5, unique_by=result_name)
         )
         tool["returns"] = {name: draw(results()) for name in names}
+
+
+def draw_flags(draw: DrawFn, tool: Answers) -> None:
+    """Draw the flags of a tool and its scopes."""
     if behavior(tool) == "action":
-        of_actions = dict.fromkeys(("destructive", "idempotent"), maybe())
+        of_actions = dict.fromkeys(("destructive", "idempotent"), st.booleans())
         tool |= draw(st.fixed_dictionaries({}, optional=of_actions))
-    flags = dict.fromkeys(("request_model", "open_world"), maybe())
+    flags = dict.fromkeys(("request_model", "open_world"), st.booleans())
     tool |= draw(st.fixed_dictionaries({}, optional=flags))
-    if draw(maybe()):
-        tool["scopes"] = draw(
-            st.lists(st.text("abc:!#[]^~", min_size=1, max_size=9), max_size=3)
-        )
-    unexplained = tool.get("behavior") == "update" and not (
-        {param["name"] for param in tool.get("params", [{"name": "etag"}])} & VERSIONS
-    )
-    if unexplained or draw(maybe()):
-        tool["why"] = draw(texts(500))
-    if draw(now_and_then):
-        tool["icon"] = draw(
-            st.sampled_from(
-                ["https://example.com/a.png?\"'\\{}", "data:image/png;base64,AA=="]
-            )
-        )
-    if draw(now_and_then):
-        tool["formerly"] = [f"was_{name[:50]}", f"then_{name[:50]}"][
-            : draw(st.integers(0, 2))
-        ]
+    if draw(st.booleans()):
+        scopes = st.text("abc:!#[]^~", min_size=1, max_size=9)
+        tool["scopes"] = draw(st.lists(scopes, max_size=3))
+
+
+def needs_a_why(tool: Answers) -> bool:
+    """Whether a tool is an update without a version, which has to say why."""
+    if tool.get("behavior") != "update":
+        return False
+    names = {param["name"] for param in tool.get("params", [{"name": "etag"}])}
+    return not names & VERSIONS
+
+
+def draw_icon(draw: DrawFn, tool: Answers) -> None:
+    """Draw the icon of a tool."""
+    if draw(NOW_AND_THEN):
+        icons = ["https://example.com/a.png?\"'\\{}", "data:image/png;base64,AA=="]
+        tool["icon"] = draw(st.sampled_from(icons))
+
+
+def draw_aliases(draw: DrawFn, tool: Answers) -> None:
+    """Draw the former names of a tool, with a deprecation."""
+    if draw(NOW_AND_THEN):
+        stem = tool["name"][:50]
+        count = draw(st.integers(0, 2))
+        tool["formerly"] = [f"was_{stem}", f"then_{stem}"][:count]
         tool["deprecated"] = draw(texts(300))
-    if draw(st.integers(0, 2)) == 0:
-        hints = {
-            "read_only": False,
-            "destructive": False,
-            "idempotent": draw(maybe()),
-            "open_world": draw(maybe()),
-        }
-        picked = draw(st.lists(st.sampled_from(sorted(hints)), max_size=3, unique=True))
-        tool["exceptions"] = [
-            {"hint": h, "value": hints[h], "why": draw(texts(200))} for h in picked
-        ]
+
+
+def draw_exceptions(draw: DrawFn) -> list[Answers]:
+    """Draw the hints that differ from the policy, with their reasons."""
+    hints = {
+        "read_only": False,
+        "destructive": False,
+        "idempotent": draw(st.booleans()),
+        "open_world": draw(st.booleans()),
+    }
+    names = draw(st.lists(st.sampled_from(sorted(hints)), max_size=3, unique=True))
+    exceptions = []
+    for name in names:
+        reason = draw(texts(200))
+        exceptions.append({"hint": name, "value": hints[name], "why": reason})
+    return exceptions
+
+
+def draw_gate(draw: DrawFn, tool: Answers, confirm: str) -> None:
+    """Draw whether a tool is confirmed, and its question or its reason."""
     confirmation = draw(st.sampled_from([None, None, True, False, "question"]))
     if confirmation == "question":
-        confirmation = draw(
-            texts(200).filter(lambda text: not PLACEHOLDER.search(text))
-        )
+        plain_texts = texts(200).filter(lambda text: not PLACEHOLDER.search(text))
+        confirmation = draw(plain_texts)
         placeholders = [f"{{{param['name']}}}" for param in tool.get("params", [])]
         confirmation += draw(st.sampled_from([*placeholders, ""]))
     if confirmation is not None:
@@ -112,69 +156,103 @@ def tools(draw: DrawFn, name: str, confirm: str) -> Any:
     if confirmation is False and needs_a_reason(tool, confirm):
         exception = {"hint": "confirm", "value": False, "why": draw(texts(200))}
         tool["exceptions"] = [*tool.get("exceptions", []), exception]
-    if "params" in tool and draw(st.integers(0, 5)) == 0:
-        tool["params"].append({"name": "confirm", "type": "bool", "default": False})
-    return tool
+
+
+@dataclass
+class Request:
+    """The request of a tool while it is drawn."""
+
+    method: str
+    path: str
+    query: list[str] = field(default_factory=list)
+    nulls: list[str] = field(default_factory=list)
+    body: bool = False
 
 
 @st.composite
 def requests(draw: DrawFn, tool: Answers) -> Answers:
     """The same tool with a request that fits it, and results as its API spells them."""
-    behaves = behavior(tool)
     params = [dict(param) for param in tool["params"]]
-    scalar = {"str", "int", "float", "bool", "date", "datetime", "uuid", "url", "email"}
-    methods = ["GET", "HEAD", "POST"] + ["PUT", "PATCH", "DELETE"] * (behaves != "read")
-    method = draw(st.sampled_from(methods))
-    path = draw(st.sampled_from(["/notes", "/v1/a.b/~c", "/x:y/(1)", ""]))
-    query: list[str] = []
-    nulls: list[str] = []
-    body = False
+    methods = ["GET", "HEAD", "POST"]
+    if behavior(tool) != "read":
+        methods += ["PUT", "PATCH", "DELETE"]
+    request = Request(
+        method=draw(st.sampled_from(methods)),
+        path=draw(st.sampled_from(["/notes", "/v1/a.b/~c", "/x:y/(1)", ""])),
+    )
     for param in params:
         if param["name"] == "confirm":  # the gate's, which is not sent
             continue
-        kind = "str" if "choices" in param else param.get("type", "str")
-        null = param.get("default", 1) is None or (
-            "default" not in param and param.get("required") is False
-        )
-        flat = kind.removeprefix("list[").removesuffix("]") in scalar
-        places = ["body"] * (method not in ("GET", "HEAD")) + ["query"] * flat
-        places += ["header"] * (kind in scalar) + ["path"] * (
-            kind in scalar and not null
-        )
+        places = list_places(param, request.method)
         if not places:
             return tool
-        at = draw(st.sampled_from(places))
-        if at == "path":
-            path += f"/{{{param['name']}}}"
-        elif at == "query" and draw(st.booleans()):
-            query.append(f"q{len(query)}[x]={{{param['name']}}}")
-        else:
-            param["in"] = at
-        body = body or at == "body"
-        if at == "body" and null and len(param["name"]) <= 36:
-            nulls.append(param["name"])
-    if (
-        nulls
-        and "clear" not in {param["name"] for param in params}
-        and draw(st.booleans())
-    ):
-        params.append({"name": "clear", "in": "nulls", "choices": nulls})
-    if method == "PATCH" and not body:
-        method = "PUT"
-    path += draw(st.sampled_from(["/tail", ""])) or ("" if path else "/")
-    query += draw(st.sampled_from([[], ["state=open"]]))
-    binding: Answers = {
-        "http": f"{method} {path}{'?' if query else ''}{'&'.join(query)}"
-    }
-    if "returns" in tool and method != "HEAD":
-        wide = {"createdAt": "datetime", "_links": "any", "class": {"type": "str"}}
-        fields = tool["returns"] | draw(st.sampled_from([{}, wide]))
-        binding["returns"] = draw(
-            st.sampled_from([fields, [fields], {"data": [fields]}])
-        )
-    if method == "HEAD":
+        place_param(draw, param, draw(st.sampled_from(places)), request)
+    has_clear = any(param["name"] == "clear" for param in params)
+    if request.nulls and not has_clear and draw(st.booleans()):
+        params.append({"name": "clear", "in": "nulls", "choices": request.nulls})
+    binding: Answers = {"http": draw_line(draw, request)}
+    if request.method == "HEAD":
         binding["returns"] = {"there": "bool"}
+    elif "returns" in tool:
+        binding["returns"] = draw_returns(draw, tool["returns"])
     return tool | binding | {"params": params}
+
+
+def is_nullable(param: Answers) -> bool:
+    """Whether a parameter accepts null."""
+    if "default" in param:
+        return param["default"] is None
+    return param.get("required") is False
+
+
+def list_places(param: Answers, method: str) -> list[str]:
+    """List the places of a request that a parameter fits."""
+    kind = "str" if "choices" in param else param.get("type", "str")
+    places = []
+    if method not in ("GET", "HEAD"):
+        places.append("body")
+    if kind.removeprefix("list[").removesuffix("]") in FLAT_TYPES:
+        places.append("query")
+    if kind in FLAT_TYPES:
+        places.append("header")
+    if kind in FLAT_TYPES and not is_nullable(param):
+        places.append("path")
+    return places
+
+
+def place_param(draw: DrawFn, param: Answers, place: str, request: Request) -> None:
+    """Add a parameter to a request at a place."""
+    name = param["name"]
+    if place == "path":
+        request.path += f"/{{{name}}}"
+    elif place == "query" and draw(st.booleans()):
+        request.query.append(f"q{len(request.query)}[x]={{{name}}}")
+    else:
+        param["in"] = place
+    if place == "body":
+        request.body = True
+        if is_nullable(param) and len(name) <= 36:
+            request.nulls.append(name)
+
+
+def draw_line(draw: DrawFn, request: Request) -> str:
+    """Draw the end of a request's path and query, and return the request as a line."""
+    method = request.method
+    if method == "PATCH" and not request.body:
+        method = "PUT"
+    path = request.path + draw(st.sampled_from(["/tail", ""]))
+    query = request.query + draw(st.sampled_from([[], ["state=open"]]))
+    line = f"{method} {path or '/'}"
+    if query:
+        line += "?" + "&".join(query)
+    return line
+
+
+def draw_returns(draw: DrawFn, declared: Answers) -> Any:
+    """Draw the result of an API around the declared fields."""
+    wide = {"createdAt": "datetime", "_links": "any", "class": {"type": "str"}}
+    fields = declared | draw(st.sampled_from([{}, wide]))
+    return draw(st.sampled_from([fields, [fields], {"data": [fields]}]))
 
 
 URIS = st.sampled_from(

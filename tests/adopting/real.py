@@ -21,7 +21,7 @@ from fastmcp.client.transports import StdioTransport
 
 from copier_fastmcp.adopting.hints import combine_hints
 from copier_fastmcp.adopting.proposals import Proposal
-from copier_fastmcp.adopting.survey import survey_server
+from copier_fastmcp.adopting.survey import Survey, survey_server
 from copier_fastmcp.errors import RefusedError
 from copier_fastmcp_engine.testing.lock import HINTS
 
@@ -280,45 +280,52 @@ def contradicts(proposal: Proposal, letters: str) -> bool:
 
 def measure_server(server: str, folder: Path) -> Figures:
     """Compare the proposals of `adopt` with the labels of a server."""
-    survey, first, second = (
-        survey_server(folder),
-        load_labels("labels.tsv"),
-        load_labels("second.tsv"),
-    )
+    survey = survey_server(folder)
+    first, second = load_labels("labels.tsv"), load_labels("second.tsv")
     if server in UNSEEN:
         first, second = load_labels("unseen.tsv"), {}
     figures = Figures(server, tools=len(survey.proposals), listed=len(survey.left))
-    names = {item.tool.name for item in survey.proposals} | {
-        item.name for item in survey.left
-    }
-    built_prefixes = set()
-    for item in survey.proposals:
-        if not item.tool.exact:
-            built_prefixes.add(item.tool.name.split("_")[0])
-    # A name that is built at run time is found by its function.
-    figures.missing = []
-    for name in sorted(load_recorded_names(server) - names):
-        if name.split("_")[0] not in built_prefixes:
-            figures.missing.append(name)
+    figures.missing = list_missing(server, survey)
     for proposal in survey.proposals:
         name = proposal.tool.name
         letters = first.get((server, name), "")
-        figures.questions += [name] if proposal.asked else []
+        if proposal.asked:
+            figures.questions.append(name)
         if not letters or letters[0] == "?":
             continue
         figures.labelled += 1
         if proposal.asked:
             continue
         second_letters = second.get((server, name), letters)
-        common_letters = []
-        for letter, second_letter in zip(letters, second_letters, strict=False):
-            common_letters.append(letter if letter == second_letter else "?")
-        agreed = "".join(common_letters)
-        if contradicts(proposal, agreed):
+        if contradicts(proposal, combine_letters(letters, second_letters)):
             figures.errors.append(name)
         if proposal.behavior == "read" and letters[0] == "F":
             figures.false_reads.append(name)
     return figures
+
+
+def list_missing(server: str, survey: Survey) -> list[str]:
+    """List the recorded tools of a server that `adopt` does not find."""
+    names = {item.tool.name for item in survey.proposals}
+    names |= {item.name for item in survey.left}
+    # A name that is built at run time is found by its function.
+    built_prefixes = set()
+    for proposal in survey.proposals:
+        if not proposal.tool.exact:
+            built_prefixes.add(proposal.tool.name.split("_")[0])
+    missing = []
+    for name in sorted(load_recorded_names(server) - names):
+        if name.split("_")[0] not in built_prefixes:
+            missing.append(name)
+    return missing
+
+
+def combine_letters(first: str, second: str) -> str:
+    """Combine two labels of a tool; `?` where they differ."""
+    letters = []
+    for letter, second_letter in zip(first, second, strict=False):
+        letters.append(letter if letter == second_letter else "?")
+    return "".join(letters)
 
 
 def format_table(rows: list[Figures]) -> str:

@@ -82,43 +82,59 @@ def judge(
     """
     text = " ".join(getattr(block, "text", "") for block in blocks)
     if exchange is None:
-        return Judgement(
-            step.operation, "sent wrongly", f"nothing was sent: {text[:200]}"
-        )
+        reason = f"nothing was sent: {text[:200]}"
+        return Judgement(step.operation, "sent wrongly", reason)
+    if exchange.status >= 400:
+        return _judge_error(step, exchange, is_error, text)
+    deviation = _find_deviation(step, exchange)
+    if deviation:
+        return Judgement(step.operation, "sent wrongly", deviation)
+    if is_error:
+        return Judgement(step.operation, "refused", text[:300])
+    return _judge_result(step, exchange, result, blocks)
+
+
+def _judge_error(
+    step: Step, exchange: Exchange, is_error: bool, text: str
+) -> Judgement:
+    """Judge what a tool prints of an error of the service."""
     body, status = parse(exchange), exchange.status
+    if status != step.status:
+        sent = f"{exchange.method} {exchange.path}"
+        reason = f"{sent}: {status} {str(body)[:300]}"
+        return Judgement(step.operation, "sent wrongly", reason)
+    message = message_of(body).rstrip(".")[:80]
+    printed = is_error and str(status) in text and message in text
+    return Judgement(step.operation, "right" if printed else "lost", text[:200])
+
+
+def _find_deviation(step: Step, exchange: Exchange) -> str:
+    """Return how a successful response differs from the one the step expects; empty if it does not."""
     sent = f"{exchange.method} {exchange.path}"
-    if status >= 400:
-        if status != step.status:
-            return Judgement(
-                step.operation, "sent wrongly", f"{sent}: {status} {str(body)[:300]}"
-            )
-        printed = (
-            is_error
-            and str(status) in text
-            and message_of(body).rstrip(".")[:80] in text
-        )
-        return Judgement(step.operation, "right" if printed else "lost", text[:200])
     if step.status:
-        return Judgement(
-            step.operation, "sent wrongly", f"{sent}: {status}, not {step.status}"
-        )
+        return f"{sent}: {exchange.status}, not {step.status}"
+    body = parse(exchange)
     for place, value in step.values.items():
         actual = value_at(body, place)
         if actual != value:
-            why = f"{sent}: {place} is {actual!r}, not {value!r}"
-            return Judgement(step.operation, "sent wrongly", why[:300])
-    if is_error:
-        return Judgement(step.operation, "refused", text[:300])
+            return f"{sent}: {place} is {actual!r}, not {value!r}"[:300]
+    return ""
+
+
+def _judge_result(
+    step: Step, exchange: Exchange, result: Any, blocks: list[Any]
+) -> Judgement:
+    """Compare the result of a tool with the body of a successful response."""
+    body = parse(exchange)
     if isinstance(body, bytes):
         data = [getattr(block, "data", "") for block in blocks]
         fits = base64.b64encode(body).decode() in data
         return Judgement(step.operation, "right" if fits else "lost")
     if result is None and "json" in exchange.media_type:
         # A tool whose responses are documented as files has no structured content.
-        result = _parse_text(text)
+        result = _parse_text(" ".join(getattr(block, "text", "") for block in blocks))
     expected = body if isinstance(body, Mapping) else {"result": body}
     if result in (expected, body):
         return Judgement(step.operation, "right")
-    return Judgement(
-        step.operation, "lost", f"{str(result)[:150]} for {str(expected)[:150]}"
-    )
+    reason = f"{str(result)[:150]} for {str(expected)[:150]}"
+    return Judgement(step.operation, "lost", reason)

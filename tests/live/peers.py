@@ -200,18 +200,7 @@ async def play_peer(
         if tool is None:
             judgements.append(Judgement(step.operation, "no tool"))
             continue
-        names = re.findall(r"\{([^}]+)\}", step.operation)
-        arguments = {}
-        for n, v in zip(names, step.path, strict=True):
-            arguments[n] = fill(v, values_kept)
-        for name, value in step.query.items():
-            arguments[name] = fill(value, values_kept)
-        if step.body is not None and peer.body:
-            arguments[peer.body] = fill(step.body, values_kept)
-        elif isinstance(step.body, Mapping):
-            arguments |= fill(step.body, values_kept)
-        elif step.body is not None:
-            arguments["body"] = fill(step.body, values_kept)
+        arguments = build_arguments(step, peer, values_kept)
         before = len(recorder.exchanges)
         try:
             outcome = await peer.client.call_tool(
@@ -224,12 +213,39 @@ async def play_peer(
         exchange = sent[-1] if sent else None
         judgements.append(judge_leniently(step, exchange, outcome))
         if exchange is not None and exchange.status < 400:
-            body = parse(exchange)
-            for kept, place in step.keep.items():
-                value = value_at(body, place)
-                if value is not None:
-                    values_kept[kept] = value
+            keep_values(step, exchange, values_kept)
     return judgements
+
+
+def build_arguments(
+    step: Step, peer: Peer, values_kept: dict[str, Any]
+) -> dict[str, Any]:
+    """Build the arguments of a step as a peer names them."""
+    names = re.findall(r"\{([^}]+)\}", step.operation)
+    arguments = {}
+    for name, value in zip(names, step.path, strict=True):
+        arguments[name] = fill(value, values_kept)
+    for name, value in step.query.items():
+        arguments[name] = fill(value, values_kept)
+    if step.body is None:
+        return arguments
+    body = fill(step.body, values_kept)
+    if peer.body:
+        arguments[peer.body] = body
+    elif isinstance(step.body, Mapping):
+        arguments |= body
+    else:
+        arguments["body"] = body
+    return arguments
+
+
+def keep_values(step: Step, exchange: Exchange, values_kept: dict[str, Any]) -> None:
+    """Keep the values of a response that later steps use."""
+    body = parse(exchange)
+    for name, place in step.keep.items():
+        value = value_at(body, place)
+        if value is not None:
+            values_kept[name] = value
 
 
 def judge_leniently(step: Step, exchange: Exchange | None, outcome: Any) -> Judgement:
@@ -246,16 +262,28 @@ def judge_leniently(step: Step, exchange: Exchange | None, outcome: Any) -> Judg
     body = parse(exchange)
     text = " ".join(getattr(block, "text", "") for block in outcome.content)
     if exchange.status >= 400:
-        printed = exchange.status == step.status and str(exchange.status) in text
-        message = message_of(body)
-        printed = printed or (bool(message) and message in text and bool(step.status))
-        return Judgement(step.operation, "right") if printed else strict
-    if step.status:
-        return strict
-    if body is None:
+        accepted = has_error(text, step, exchange)
+    elif step.status:
+        accepted = False
+    elif body is None:
         return Judgement(step.operation, "lost" if outcome.is_error else "right")
+    else:
+        accepted = has_body(text, body)
+    return Judgement(step.operation, "right") if accepted else strict
+
+
+def has_error(text: str, step: Step, exchange: Exchange) -> bool:
+    """Whether a text has the expected status, or the service's own words in an error."""
+    if exchange.status == step.status and str(exchange.status) in text:
+        return True
+    message = message_of(parse(exchange))
+    return bool(step.status) and bool(message) and message in text
+
+
+def has_body(text: str, body: Any) -> bool:
+    """Whether a text has a body, as its text or as JSON at any place."""
     if isinstance(body, str):
-        return Judgement(step.operation, "right") if body.strip() in text else strict
+        return body.strip() in text
     starts = [match.start() for match in re.finditer(r"[\[{\"\d]", text)][:50]
     for start in starts:
         try:
@@ -263,5 +291,5 @@ def judge_leniently(step: Step, exchange: Exchange | None, outcome: Any) -> Judg
         except ValueError:
             continue
         if value == body:
-            return Judgement(step.operation, "right")
-    return strict
+            return True
+    return False

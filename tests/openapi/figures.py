@@ -65,49 +65,68 @@ def draw_operations(folder: Path) -> Iterator[tuple[str, Operation]]:
 
 def extract_facts(name: str, row: Operation) -> dict[str, Any]:
     """Extract the facts that the behavior of an operation is derived from."""
-    kind, schema = row.json_body
-    properties = schema.get("properties")
-    inner = row.path.rstrip("/") + "/{"
     record: dict[str, Any] = {
         "document": name,
         "operation": row.name,
         "id": row.operation_id,
+        "tags": row.tags,
+        "summary": row.text("summary"),
+        "answers": row.statuses,
     }
-    record["tags"], record["summary"] = row.tags, row.text("summary")
-    record["answers"] = row.statuses
     if not row.text("summary"):
         record["description"] = " ".join(row.text("description").split()[:6])
     if row.contents:
-        if not isinstance(properties, dict):
-            properties = {}
-        choices = {}
-        for field, source in properties.items():
-            if enum := row.document.followed(source).get("enum"):
-                choices[field] = enum
-        record["body"] = {
-            "kinds": [*row.contents],
-            "fields": [*properties],
-            "choices": choices,
-            "required": schema.get("required") or [],
-            "json": kind if is_json(kind) else "",
-        }
+        record["body"] = extract_body(row)
     if row.raw.get("callbacks"):
         record["callbacks"] = True
     if scopes := [route for route in row.scopes if route]:
         record["scopes"] = scopes
-    paths = row.document.root.get("paths") or {}
-    if any(path.startswith(inner) and "/" not in path[len(inner) :] for path in paths):
+    if has_items_below(row):
         record["items_below"] = True
     partner = row.siblings.get("put")
     if isinstance(partner, dict):
         record["put"] = "body" if partner.get("requestBody") else "no body"
-    required_parameters = []
-    for parameter in row.parameters:
-        if parameter.get("in") == "query" and parameter.get("required"):
-            required_parameters.append(parameter["name"])
-    if required_parameters:
+    if required_parameters := list_required_parameters(row):
         record["query"] = required_parameters
     return record
+
+
+def extract_body(row: Operation) -> dict[str, Any]:
+    """Extract the kinds, fields and choices of an operation's body."""
+    kind, schema = row.json_body
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        properties = {}
+    choices = {}
+    for field, source in properties.items():
+        if enum := row.document.followed(source).get("enum"):
+            choices[field] = enum
+    return {
+        "kinds": [*row.contents],
+        "fields": [*properties],
+        "choices": choices,
+        "required": schema.get("required") or [],
+        "json": kind if is_json(kind) else "",
+    }
+
+
+def has_items_below(row: Operation) -> bool:
+    """Whether the document has a path for a single item below the path of an operation."""
+    inner = row.path.rstrip("/") + "/{"
+    paths = row.document.root.get("paths") or {}
+    for path in paths:
+        if path.startswith(inner) and "/" not in path[len(inner) :]:
+            return True
+    return False
+
+
+def list_required_parameters(row: Operation) -> list[str]:
+    """List the query parameters that an operation requires."""
+    names = []
+    for parameter in row.parameters:
+        if parameter.get("in") == "query" and parameter.get("required"):
+            names.append(parameter["name"])
+    return names
 
 
 def build_operation(record: dict[str, Any]) -> Operation:

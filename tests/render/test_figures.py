@@ -1,17 +1,13 @@
 """The figures of docs/performance.md: missed aims are reported, and the page shows the measurements."""
 
-import ast
 import dataclasses
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from support import rendered
 
-from benchmarks.doors import OPERATIONS, SCRIPT
 from benchmarks.figures import (
     BEGIN,
     END,
@@ -147,77 +143,55 @@ def format_count(row: list[str]) -> str:
     return row[-1].strip("*| ").split(" (")[0]
 
 
-def test_the_command_page_quotes_what_was_counted() -> None:
-    texts = []
-    for name in (
-        "docs/command.md",
-        "tests/openapi/README.md",
-        "tests/audit/README.md",
-    ):
-        texts.append(" ".join((ROOT / name).read_text(encoding="utf-8").split()))
-    page, imported, audited = texts
+def load_page(name: str) -> str:
+    """Load a page with its white space collapsed."""
+    return " ".join((ROOT / name).read_text(encoding="utf-8").split())
+
+
+def parse_rows(page: str) -> list[list[str]]:
+    """Parse the rows of the tables on a page with collapsed white space."""
+    return [line.split(" | ") for line in page.split(" | | ")]
+
+
+def filter_rows(rows: list[list[str]], head: str) -> list[list[str]]:
+    """Return the rows whose first cell starts with a head."""
+    return [row for row in rows if row[0].startswith(head)]
+
+
+def test_the_command_page_quotes_the_counts_of_imports() -> None:
+    page = load_page("docs/command.md")
+    imported = load_page("tests/openapi/README.md")
     word = "(?: were| are)?(?: at first sight)?"
+    pattern = rf"(\d+){word} right{word}, (\d+){word} asked, (\d+)"
     counts = []
-    for groups in re.findall(
-        rf"(\d+){word} right{word}, (\d+){word} asked, (\d+)", imported
-    ):
+    for groups in re.findall(pattern, imported):
         counts.append(tuple(map(int, groups)))
     *firsts, second = counts
     assert len(firsts) == 3
-    covered, total = (
-        sum(correct + questions for correct, questions, _ in firsts),
-        sum(map(sum, firsts)),
-    )
+    covered = sum(correct + questions for correct, questions, _ in firsts)
+    total = sum(map(sum, firsts))
     share = f"{sum(second[:2]) / sum(second):.0%} for {sum(second)} of them"
     assert f"| {total} | 61 | {covered} ({share}" in page
-    rows = []
-    for line in audited.split(" | | "):
-        rows.append(line.split(" | "))
+
+
+def test_the_command_page_quotes_the_counts_of_audits() -> None:
+    page = load_page("docs/command.md")
+    audited = load_page("tests/audit/README.md")
+    rows = parse_rows(audited)
     heads = re.findall(r"\| (\d+) servers, (\d+) tools \|", audited)
     (servers, tools) = heads[-1]
     assert f"in {tools} tools of {servers} servers" in page
-    recall_rows = []
-    for row in rows:
-        if row[0].startswith("**first run, recall**"):
-            recall_rows.append(row)
+    recall_rows = filter_rows(rows, "**first run, recall**")
     *earlier_rows, recall = recall_rows
     assert len(heads) == len(recall_rows)
     for row in earlier_rows:
         assert format_count(row) in page
     assert f"found {format_count(recall)} faults" in page
     precision_rows = []
-    for row in rows:
-        if row[0].startswith("**its precision**") and len(row) == 5:
+    for row in filter_rows(rows, "**its precision**"):
+        if len(row) == 5:
             precision_rows.append(row)
-    precision = precision_rows[-1]
-    correct, findings = format_count(precision).split(" of ")
+    correct, findings = format_count(precision_rows[-1]).split(" of ")
     assert f"{correct} of its {findings} findings were correct" in page
-    blind_rows = []
-    for row in rows:
-        if row[0].startswith("**`blind/`: 14 servers, recall**"):
-            blind_rows.append(row)
-    (before,) = blind_rows
+    (before,) = filter_rows(rows, "**`blind/`: 14 servers, recall**")
     assert f"found {format_count(before)} faults" in page
-
-
-def test_the_script_that_ours_is_compared_with_is_whole() -> None:
-    names = set()
-    for node in ast.walk(ast.parse(SCRIPT)):
-        if isinstance(node, ast.Name):
-            names.add(node.id)
-    assert names >= {"document", "wanted", "client", "maps"}
-    assert len(OPERATIONS) == len(set(OPERATIONS)) == 12
-    for operation in OPERATIONS:
-        assert f'"{operation}"' in SCRIPT
-
-
-def test_every_benchmark_is_on_the_page() -> None:
-    modules = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
-    measuring = modules - {"__init__", "engine_package", "figures", "mistakes"}
-    done = subprocess.run(
-        [sys.executable, ROOT / "scripts/measure", "none"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    assert set(done.stderr.strip().rpartition(" are ")[2].split(", ")) == measuring

@@ -104,6 +104,27 @@ def build_schema(param: Spec) -> Spec:
 
 def check_served(tool: Spec, declared: Spec) -> None:
     """Check that the texts, exceptions, gate and schema of a tool match its declaration."""
+    gated = set(tool["outputSchema"]["properties"]) == ENVELOPE
+    if declared.get("confirm") is not None:
+        assert gated is (declared["confirm"] is not False)
+    check_title_and_hints(tool, declared)
+    check_description(tool, declared, gated)
+    expected_icons = [declared["icon"]] if "icon" in declared else []
+    assert [icon["src"] for icon in tool.get("icons", [])] == expected_icons
+    schema = tool["inputSchema"]
+    if "params" in declared:
+        check_params(schema, declared["params"], gated)
+    for name, served in schema["properties"].items():
+        assert served["description"], name
+    output = drop_null(tool["outputSchema"])
+    if gated:
+        output = drop_null(output["properties"]["result"])
+    if "returns" in declared:
+        check_returns(output, declared["returns"])
+
+
+def check_title_and_hints(tool: Spec, declared: Spec) -> None:
+    """Check the title of a tool, and that its hints are as its exceptions say."""
     title, hints = tool["title"], tool["annotations"]
     assert hints.pop("title") == title
     assert set(hints) <= set(WIRE.values())
@@ -111,71 +132,59 @@ def check_served(tool: Spec, declared: Spec) -> None:
         if exception["hint"] != "confirm":
             assert hints[WIRE[exception["hint"]]] is exception["value"]
     assert title == declared.get("title", title)
+
+
+def check_description(tool: Spec, declared: Spec, gated: bool) -> None:
+    """Check the description of a tool, with its deprecation and the note of a gate."""
     text = tool["description"]
     if reason := declared.get("deprecated"):
         text, _, remainder = text.partition(f"\n\nDeprecated: {reason}")
         assert remainder == ""
     assert text != ""
-    expected_icons = [declared["icon"]] if "icon" in declared else []
-    assert [icon["src"] for icon in tool.get("icons", [])] == expected_icons
-    schema = tool["inputSchema"]
-    properties = schema["properties"]
-    gated = set(tool["outputSchema"]["properties"]) == ENVELOPE
     description = str(declared.get("description", text))
     separator = "\n\n" if "\n" in description else " "
     with_two_steps = f"{description}{separator}Two-step confirmation."
     assert text == description or (gated and text == with_two_steps)
-    if declared.get("confirm") is not None:
-        assert gated is (declared["confirm"] is not False)
-    if "params" in declared:
-        params = {param["name"]: param for param in declared["params"]}
-        gate = (
-            {"confirm": {"name": "confirm", "type": "bool", "default": False}}
-            if gated
-            else {}
-        )
-        params |= gate if "confirm" not in params else {}
-        assert set(properties) == set(params)
-        for name, param in params.items():
-            served = properties[name]
-            assert (
-                served["description"]
-                == param.get("description", served["description"])
-                != ""
-            )
-            schema_alone = {}
-            for keyword, value in served.items():
-                if keyword not in ("title", "description"):
-                    schema_alone[keyword] = value
-            assert schema_alone == build_schema(param), name
-        optional = set()
-        for name, param in params.items():
-            if "default" in param or param.get("required") is False:
-                optional.add(name)
-        required = params.keys() - optional
-        assert set(schema.get("required", [])) == required
-    for name, served in properties.items():
-        assert served["description"], name
-    output = drop_null(tool["outputSchema"])
-    if gated:
-        output = drop_null(output["properties"]["result"])
-    if "returns" in declared:
-        fields = declared["returns"]
-        first = next(iter(fields.values())) if isinstance(fields, dict) else fields
-        if isinstance(first, list):  # a page of these
-            (fields,), output = (
-                first,
-                drop_null(output["properties"]["items"]["items"]),
-            )
-        assert set(output["properties"]) == set(fields)
-        for name, declaration in fields.items():
-            if isinstance(declaration, dict) and "description" in declaration:
-                description_of_field = output["properties"][name].get(
-                    "description", declaration["description"]
-                )
-                assert (
-                    description_of_field == declaration["description"]
-                )  # or only what the name says
+
+
+def check_params(schema: Spec, declared_params: list[Spec], gated: bool) -> None:
+    """Check that an input schema has the declared parameters, and that of a gate."""
+    properties = schema["properties"]
+    params = {param["name"]: param for param in declared_params}
+    if gated and "confirm" not in params:
+        params["confirm"] = {"name": "confirm", "type": "bool", "default": False}
+    assert set(properties) == set(params)
+    required = set()
+    for name, param in params.items():
+        check_param(properties[name], param)
+        if "default" not in param and param.get("required") is not False:
+            required.add(name)
+    assert set(schema.get("required", [])) == required
+
+
+def check_param(served: Spec, param: Spec) -> None:
+    """Check the description and the schema of a parameter."""
+    assert served["description"] != ""
+    assert served["description"] == param.get("description", served["description"])
+    schema_alone = {}
+    for keyword, value in served.items():
+        if keyword not in ("title", "description"):
+            schema_alone[keyword] = value
+    assert schema_alone == build_schema(param), param["name"]
+
+
+def check_returns(output: Spec, fields: Any) -> None:
+    """Check that an output schema has the declared fields, on a page or alone."""
+    first = next(iter(fields.values())) if isinstance(fields, dict) else fields
+    if isinstance(first, list):  # a page of these
+        (fields,) = first
+        output = drop_null(output["properties"]["items"]["items"])
+    assert set(output["properties"]) == set(fields)
+    for name, declaration in fields.items():
+        if isinstance(declaration, dict) and "description" in declaration:
+            expected = declaration["description"]
+            served = output["properties"][name].get("description", expected)
+            assert served == expected  # or only what the name says
 
 
 def drop_null(schema: dict[str, Any]) -> dict[str, Any]:

@@ -182,11 +182,7 @@ def update_server(
     before, answers = read_disk(project), load_answers(project)
     old = render_fresh(template, place / f"{tag}-old", answers)
     done = copier("update", *words, folder=project)
-    refused = []
-    for line in done.stderr.splitlines():
-        if line.startswith("not updated: "):
-            refused.append(line.removeprefix("not updated: "))
-    if refused:
+    if refused := extract_refusals(done.stderr):
         life.refused += refused
         if read_disk(project) != before or git(project, "status", "--porcelain"):
             life.losses.append(f"{tag}: refused, and not as it was")
@@ -203,17 +199,31 @@ def update_server(
     new = render_fresh(template, place / f"{tag}-new", answers_after)
     for loss in find_losses(before, read_disk(project), old, new):
         life.losses.append(f"{tag}: {loss}")
-    lost_answers = set()
-    for key, value in map(_plain, answers.items()):
-        if key[0] != "_":
-            lost_answers.add(value)
-    for _, value in map(_plain, answers_after.items()):
-        lost_answers.discard(value)
-    if lost_answers:
+    if lost_answers := find_lost_answers(answers, answers_after):
         life.losses.append(f"{tag}: answers are gone: {lost_answers}")
     for name in resolve_conflicts(project):
         life.conflicts.append(f"{tag} {name}")
     commit(project, tag)
+
+
+def extract_refusals(output: str) -> list[str]:
+    """Extract the refusals from the output of an update."""
+    refused = []
+    for line in output.splitlines():
+        if line.startswith("not updated: "):
+            refused.append(line.removeprefix("not updated: "))
+    return refused
+
+
+def find_lost_answers(answers: dict[str, Any], after: dict[str, Any]) -> set[str]:
+    """Find the values of answers that no answer has after an update."""
+    lost_answers = set()
+    for key, value in map(_plain, answers.items()):
+        if key[0] != "_":
+            lost_answers.add(value)
+    for _, value in map(_plain, after.items()):
+        lost_answers.discard(value)
+    return lost_answers
 
 
 def _plain(item: tuple[str, Any]) -> tuple[str, str]:

@@ -111,51 +111,58 @@ files = st.fixed_dictionaries(
 def compute_expected(code: Texts, config: dict[str, Any]) -> Texts:
     """What the wire must show, worked out here in the plainest way."""
     for name, override in (config.get("tools") or {}).items():
-        tool = code["tools"].get(name)
-        if tool is None:
+        if name not in code["tools"]:
             continue
         if override.get("enabled") is False:
             del code["tools"][name]
             if name == "list_resources":
                 code.pop("listed")
             continue
-        if "title" in override:
-            tool["title"] = tool["annotated"] = override["title"]
-        if "description" in override:
-            tool["description"] = override["description"] or None
-        if "icons" in override:
-            tool["icons"] = override["icons"] or None
-        for argument, words in override.get("arguments", {}).items():
-            if argument in tool["arguments"] and "description" in words:
-                tool["arguments"][argument] = words["description"] or None
+        override_tool(code["tools"][name], override)
     for section in ("resources", "resource_templates"):
         for uri, override in config.get(section, {}).items():
             item = code[section].get(uri)
             if item is None:
                 continue
-            text = override.get("description", item["description"])
-            if override.get("use_when") or override.get("example"):
-                text += "\n\n" if text else ""
-                text += (
-                    f"When to use: {override['use_when']}"
-                    if override.get("use_when")
-                    else ""
-                )
-                text += (
-                    "\n" if override.get("use_when") and override.get("example") else ""
-                )
-                text += (
-                    f"Example: {override['example']}" if override.get("example") else ""
-                )
-            item |= {
-                "name": override.get("name", item["name"]),
-                "description": text or None,
-            }
+            override_resource(item, override)
             if "listed" in code:
-                for listed in code["listed"][section]:
-                    if listed["uri"] == uri:
-                        listed |= item
+                override_listed(code["listed"][section], uri, item)
     return code
+
+
+def override_tool(tool: dict[str, Any], override: dict[str, Any]) -> None:
+    """Replace the texts of a tool; an empty text is none."""
+    if "title" in override:
+        tool["title"] = tool["annotated"] = override["title"]
+    if "description" in override:
+        tool["description"] = override["description"] or None
+    if "icons" in override:
+        tool["icons"] = override["icons"] or None
+    for argument, words in override.get("arguments", {}).items():
+        if argument in tool["arguments"] and "description" in words:
+            tool["arguments"][argument] = words["description"] or None
+
+
+def override_resource(item: dict[str, Any], override: dict[str, Any]) -> None:
+    """Replace the name and the description of a resource; advice follows the description."""
+    advice = []
+    if override.get("use_when"):
+        advice.append(f"When to use: {override['use_when']}")
+    if override.get("example"):
+        advice.append(f"Example: {override['example']}")
+    text = override.get("description", item["description"])
+    if advice:
+        text += "\n\n" if text else ""
+        text += "\n".join(advice)
+    item["name"] = override.get("name", item["name"])
+    item["description"] = text or None
+
+
+def override_listed(rows: list[dict[str, Any]], uri: str, item: dict[str, Any]) -> None:
+    """Replace the texts of a resource in the result of the listing tool."""
+    for row in rows:
+        if row["uri"] == uri:
+            row |= item
 
 
 def parse(path: Path) -> object:
