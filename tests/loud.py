@@ -41,9 +41,9 @@ def pytest_runtest_makereport() -> Generator[
         and isinstance(longrepr, tuple)
     )
     if ON_CI and skipped and is_missing(longrepr[2]):
-        mend = "install it (scripts/_system), or name it in MAY_SKIP"
+        remedy = "install it (scripts/_system), or name it in MAY_SKIP"
         report.outcome, report.longrepr = (
             "failed",
-            f"{longrepr[2]}\nOn CI this is a failure: {mend}.",
+            f"{longrepr[2]}\nOn CI this is a failure: {remedy}.",
         )
     return report

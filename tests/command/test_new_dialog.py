@@ -131,7 +131,7 @@ def test_forward_and_back_in_a_terminal(
     assert code == 0, screen
     plain = strip_escapes(screen)
     assert "! 'Big Orders' is not a valid name; write big_orders" in plain, (
-        "a mistake stands whole, with its mend"
+        "a mistake stands whole, with its fix"
     )
     assert "! 'shelve' is no known verb; write shelve_order=put" in plain
     assert "replaces or assigns: same input, same end state" in plain, (

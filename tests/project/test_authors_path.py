@@ -1,4 +1,4 @@
-"""The path in docs/authors.md, walked: the tool that it shows, what the suite then says, and the mend."""
+"""The path in docs/authors.md, walked: the tool that it shows, what the suite then says, and the fix."""
 
 import asyncio
 import json
@@ -35,8 +35,8 @@ def test_the_guide_for_authors_is_true(template: Path, tmp_path: Path) -> None:
     assert "5 failed" in first.stdout
     (project / "tests/tools/test_shelve_order.py").write_text(probe)
     assert "1 new (shelve_order)" in pin(project)
-    mended = python(project, *PROOFS)
-    assert mended.returncode == 0, mended.stdout
+    repaired = python(project, *PROOFS)
+    assert repaired.returncode == 0, repaired.stdout
     for words in (["format", "--check"], ["check"]):
         done = python(project, "-m", "ruff", *words, "--no-cache", ".")
         assert done.returncode == 0, done.stdout

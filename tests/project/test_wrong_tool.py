@@ -1,4 +1,4 @@
-"""What a new user gets to read who writes a tool by hand, and wrong: one line, the place and the mend."""
+"""What a new user gets to read who writes a tool by hand, and wrong: one line, the place and the fix."""
 
 import json
 import shutil

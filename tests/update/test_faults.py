@@ -20,7 +20,7 @@ KILLS = int(os.environ.get("KILLS", "1"))  # ten at night
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """v1; v2 changes policy; v3 the same, but its migration fails; v4 mends that."""
+    """v1; v2 changes policy; v3 the same, but its migration fails; v4 fixes that."""
     template = clone_template(tmp_path_factory.mktemp("faults"), tag="v1.0.0")
     released(template, template, "v2.0.0", (POLICY, "", "\n# release 2\n"))
     failing = MIGRATIONS + '  - version: v3.0.0\n    command: "exit 3"\n'

@@ -40,7 +40,7 @@ def test_d_a_renamed_question(repository: Path, tmp_path: Path) -> None:
 def test_e_a_stricter_validator_with_a_migration(
     repository: Path, tmp_path: Path
 ) -> None:
-    """Without the migration the update stops (test_ownership.py); with it the answers are mended."""
+    """Without the migration the update stops (test_ownership.py); with it the answers are repaired."""
     project = start(repository, tmp_path / "p")
     before = bytes_of(project)
     old = "{{ v.tool_errors(tools, policy.confirm, _every_error is defined) }}"

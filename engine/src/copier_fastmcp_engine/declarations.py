@@ -85,8 +85,8 @@ class Declaration:
         for exception in self.exceptions:
             keys = {*exception} if isinstance(exception, dict) else {}
             if keys != {"hint", "value", "why"} or exception["hint"] not in KEYS:
-                mend = f"write {EXCEPTION}; hint is one of {', '.join(KEYS)}"
-                raise TypeError(f"exception {exception!r}: {mend}")
+                remedy = f"write {EXCEPTION}; hint is one of {', '.join(KEYS)}"
+                raise TypeError(f"exception {exception!r}: {remedy}")
 
     def __call__(self, function: Tool) -> Tool:
         if not inspect.isfunction(inspect.unwrap(function)):

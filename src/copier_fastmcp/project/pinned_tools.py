@@ -16,8 +16,10 @@ def load_pinned_tools() -> dict[str, Mapping[str, Any]]:
         UnableError: There is no lock, or what stands there is none.
     """
     if not Path(lock.FILE).exists():
-        mend = "go to a project's folder, or write it with `uv run tests/policy/pin.py`"
-        raise UnableError(f"{lock.FILE} is not in {Path.cwd()}; {mend}")
+        remedy = (
+            "go to a project's folder, or write it with `uv run tests/policy/pin.py`"
+        )
+        raise UnableError(f"{lock.FILE} is not in {Path.cwd()}; {remedy}")
     try:
         tools: dict[str, Mapping[str, Any]] = lock.load_lock(Path(lock.FILE))["tools"]
     except ValueError as error:
