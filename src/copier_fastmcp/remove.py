@@ -20,7 +20,7 @@ from .project.tool_files import (
 )
 from .tools_answer import get_tool_name, list_tools
 from .updates.tool_changes import change_tools, deliver, inside_worktree
-from .updates.tool_imports import rename_imports_in_project
+from .updates.tool_imports import find_importing_files
 
 
 def _find_files(name: str) -> list[Path]:
@@ -39,10 +39,13 @@ def _find_files(name: str) -> list[Path]:
             )
     test_file = Path(f"tests/tools/test_{name}.py")
     if path:
-        importing = rename_imports_in_project(path, name, f"removed_{name}")
-        importing.pop(test_file, None)
+        importing = [
+            file.as_posix()
+            for file in find_importing_files(path, name)
+            if file != test_file
+        ]
         if importing:
-            places = ", ".join(sorted(file.as_posix() for file in importing))
+            places = ", ".join(importing)
             raise RefusedError(
                 f"{places} imports from {path.as_posix()}; take the import out by hand, then say remove again"
             )

@@ -1,4 +1,4 @@
-"""The imports of a tool's module in the author's other files."""
+"""Edits of Python source: the name of a tool, and imports of its module in the author's other files."""
 
 import ast
 import re
@@ -164,3 +164,8 @@ def rename_imports_in_project(path: Path, old: str, new: str) -> dict[Path, str]
         if new_text != text:
             texts[file] = new_text
     return texts
+
+
+def find_importing_files(path: Path, name: str) -> list[Path]:
+    """Return the author's files that import a tool's module, as a rename would edit them."""
+    return sorted(rename_imports_in_project(path, name, f"{name}_renamed"))
