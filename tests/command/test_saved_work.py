@@ -164,6 +164,7 @@ IN_THE_WAY = {  # what a verb prints that does not go on while files change
     "restore": "profile.py was changed meanwhile; nothing was written, try again",
     "drift": "profile.py: edited",
     "annotate": "commit server.py first, so that git can undo it",
+    "add to an adopted server": "commit server.py first, since the change goes into the tree",
     "adopt": "first, so that git can undo what adopt writes",
 }
 
