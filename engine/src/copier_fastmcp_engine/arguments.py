@@ -23,7 +23,10 @@ def describe_errors(error: ValidationError) -> str:
 
 
 def find_type_mistakes(
-    value: object, schema: Schema, root: Schema | None = None, place: str = ""
+    value: object,
+    schema: Schema,
+    root: Schema | None = None,
+    place: str = "",
 ) -> str:
     """Name an argument that has a boolean for a number or text, or a number for a boolean; empty when none has.
 

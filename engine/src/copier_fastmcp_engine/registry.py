@@ -89,7 +89,10 @@ def load_tools(
 
 @functools.cache
 def defer_tools(
-    policy: Policy, package: str, named: Collection[str], *loaded_modules: ModuleType
+    policy: Policy,
+    package: str,
+    named: Collection[str],
+    *loaded_modules: ModuleType,
 ) -> list[PolicyTool]:
     """Read the files of a package, and import only those that hold more than plain declarations.
 
@@ -208,7 +211,10 @@ def resource(
 
 
 def prompt(
-    *, description: str, title: str | None = None, name: str | None = None
+    *,
+    description: str,
+    title: str | None = None,
+    name: str | None = None,
 ) -> Callable[[T], T]:
     """Declare a prompt, which its user picks; the function, whose name it has by default, is unchanged."""
 

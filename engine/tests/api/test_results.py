@@ -63,10 +63,23 @@ OBJECTS: list[tuple[str, Any]] = [
     ("nulls", {"up-time": None, "notes": [None, {"id": None}], "state": None}),
     (
         "undocumented fields",
-        {"up-time": "a", "other": {"ä b": [1]}, "_body": 1, "model_config": 2},
+        {
+            "up-time": "a",
+            "other": {"ä b": [1]},
+            "_body": 1,
+            "model_config": 2,
+        },
     ),
     ("no field", {}),
-    ("names of Python", {"self": 1, "cls": 2, "json": 3, "from_response": 4}),
+    (
+        "names of Python",
+        {
+            "self": 1,
+            "cls": 2,
+            "json": 3,
+            "from_response": 4,
+        },
+    ),
     ("large and small numbers", {"up-time": "a", "n": 12345678901234567890, "x": 0.1}),
 ]
 OTHERS: list[Any] = [[], [1, None], [[{"id": "x"}]], "text", 3, 3.5, True]
@@ -75,7 +88,10 @@ OTHERS: list[Any] = [[], [1, None], [[{"id": "x"}]], "text", 3, 3.5, True]
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 @pytest.mark.parametrize("model", [Documented, Undocumented])
 async def test_json_arrives_as_the_api_sent_it(
-    api: Api, make_client: Callable[..., ApiClient], model: type[ApiResult], era: str
+    api: Api,
+    make_client: Callable[..., ApiClient],
+    model: type[ApiResult],
+    era: str,
 ) -> None:
     server = server_for(make_client(), model)
     rows = [(body, body) for _, body in OBJECTS] + [
@@ -188,7 +204,9 @@ async def test_the_schema_describes_and_promises_nothing(
 
 
 async def test_a_mismatch_with_the_schema_is_one_log_line(
-    api: Api, make_client: Callable[..., ApiClient], caplog: pytest.LogCaptureFixture
+    api: Api,
+    make_client: Callable[..., ApiClient],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "api")
     api.replies = [Reply(body=b'{"up-time": 3, "state": "x"}', headers=JSON)]

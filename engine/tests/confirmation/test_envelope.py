@@ -12,7 +12,13 @@ NOTHING = {"approved_by": None, "preview": None, "result": None}
 WRAPPED = {"fastmcp": {"wrap_result": True}}
 
 
-@pytest.mark.parametrize(("outcome", "confirmed"), [("applied", True), ("wait", False)])
+@pytest.mark.parametrize(
+    ("outcome", "confirmed"),
+    [
+        ("applied", True),
+        ("wait", False),
+    ],
+)
 def test_an_envelope_has_all_its_fields(outcome: str, confirmed: bool) -> None:
     content = envelope_result("text", outcome).structured_content
     assert content == {"confirmed": confirmed, "outcome": outcome, **NOTHING}
@@ -51,7 +57,11 @@ def test_an_applied_result_names_the_approver_and_keeps_further_content() -> Non
     ("value", "meta", "expected"),
     [
         ({"result": 3}, WRAPPED, (3, None)),
-        ({"result": 3}, {**WRAPPED, "m": 2}, (3, {"m": 2})),
+        (
+            {"result": 3},
+            {**WRAPPED, "m": 2},
+            (3, {"m": 2}),
+        ),
         ({"result": 3}, None, ({"result": 3}, None)),
         (
             {"result": 3},

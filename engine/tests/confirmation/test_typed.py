@@ -144,8 +144,13 @@ async def test_a_number_is_the_text_that_spells_it_where_only_text_is_accepted(
     assert ApiSettings.spells_numbers
     guard_of(server).spells_numbers = True
     server.add_tool(build_policy_tool(zz_drop_note))
-    arguments = {"note": 7, "labels": [{"key": 1.0, "size": 2}], "names": {"a": 3, "b": "4"}, "either": 5,
-                 "choice": 2}  # fmt: skip
+    arguments = {
+        "note": 7,
+        "labels": [{"key": 1.0, "size": 2}],
+        "names": {"a": 3, "b": "4"},
+        "either": 5,
+        "choice": 2,
+    }
     async with connect(server, era, YES) as raw:
         call: Message = {"name": "zz_drop_note", "arguments": arguments}
         message = await raw.receive(await raw.send("tools/call", **call))

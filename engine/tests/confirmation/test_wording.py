@@ -19,20 +19,36 @@ PLAIN = {"type": "string"}
 SECRET = {"type": "string", "format": "password", "writeOnly": True}
 # A schema, the arguments as sent, and what a question shows of them
 CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
-    "no-properties": ({}, {"a": "x"}, {"a": "x"}),
-    "any-type": ({"properties": {"a": True}}, {"a": "x"}, {"a": "x"}),
+    "no-properties": (
+        {},
+        {"a": "x"},
+        {"a": "x"},
+    ),
+    "any-type": (
+        {"properties": {"a": True}},
+        {"a": "x"},
+        {"a": "x"},
+    ),
     "default-first": (
         {"properties": {"a": {"default": 1}, "b": PLAIN}},
         {"a": 1, "b": "x"},
         {"b": "x"},
     ),
-    "true-for-1": ({"properties": {"a": {"default": 1}}}, {"a": True}, {"a": True}),
+    "true-for-1": (
+        {"properties": {"a": {"default": 1}}},
+        {"a": True},
+        {"a": True},
+    ),
     "default-in-another-order": (
         {"properties": {"a": {"default": {"x": 1, "y": 2}}}},
         {"a": {"y": 2, "x": 1}},
         {},
     ),
-    "secret": ({"properties": {"a": SECRET}}, {"a": "4711"}, {"a": MASK}),
+    "secret": (
+        {"properties": {"a": SECRET}},
+        {"a": "4711"},
+        {"a": MASK},
+    ),
     "secret-by-reference": (
         {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": SECRET}},
         {"a": "4711"},
@@ -55,10 +71,14 @@ CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(
-    ("schema", "arguments", "shown"), CHANGED.values(), ids=CHANGED
+    ("schema", "arguments", "shown"),
+    CHANGED.values(),
+    ids=CHANGED,
 )
 def test_a_question_shows_what_differs_from_the_defaults(
-    schema: dict[str, Any], arguments: dict[str, Any], shown: dict[str, Any]
+    schema: dict[str, Any],
+    arguments: dict[str, Any],
+    shown: dict[str, Any],
 ) -> None:
     assert changed_arguments(arguments, schema) == shown
 
@@ -70,13 +90,22 @@ def test_a_value_that_is_no_json_is_compared_by_its_text() -> None:
 
 
 def test_a_question_is_filled_in_with_the_defaults_of_what_was_not_sent() -> None:
-    schema = {"properties": {"a": {"default": 1}, "b": {"default": 2}}}
+    schema = {
+        "properties": {
+            "a": {"default": 1},
+            "b": {"default": 2},
+        }
+    }
     assert filled_arguments({"b": 3}, schema) == {"a": 1, "b": 3}
 
 
 @pytest.mark.parametrize(
     ("values", "expected"),
-    [({"a": 1}, "Drop 1?"), ({"a": None}, "Drop none?"), ({}, "Drop {a}?")],
+    [
+        ({"a": 1}, "Drop 1?"),
+        ({"a": None}, "Drop none?"),
+        ({}, "Drop {a}?"),
+    ],
 )
 def test_a_question_contains_its_values(values: dict[str, Any], expected: str) -> None:
     declaration = delete(title="Drop", confirm="Drop {a}?")

@@ -110,7 +110,11 @@ async def test_a_token_that_is_refused_is_renewed_once(
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("renews", [True, False])
 async def test_access_withdrawn_at_the_provider_is_asked_for_again(
-    provider: Provider, browser: Browser, service: Service, era: str, renews: bool
+    provider: Provider,
+    browser: Browser,
+    service: Service,
+    era: str,
+    renews: bool,
 ) -> None:
     if not renews:
         provider.wrong["without"] = ["refresh_token"]

@@ -164,7 +164,11 @@ WAYS = [(serve, "url") for serve in SERVED] + [
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(("serve", "mode"), WAYS)
 async def test_nothing_is_served_without_consent(
-    provider: Provider, browser: Browser, serve: Serve, mode: str, era: str
+    provider: Provider,
+    browser: Browser,
+    serve: Serve,
+    mode: str,
+    era: str,
 ) -> None:
     server = make_cloud_server(provider)
     what = serve(server)

@@ -201,7 +201,10 @@ class Provider:
         return jwt.encode({"alg": "RS256", "typ": typ}, claims, self.key)
 
     async def id_token_of(
-        self, user: str, audience: str = "the-client", nonce: str = "-"
+        self,
+        user: str,
+        audience: str = "the-client",
+        nonce: str = "-",
     ) -> str:
         """Return an ID token of a client application for one of its users."""
         async with httpx2.AsyncClient(base_url=self.issuer, timeout=PATIENCE) as client:

@@ -34,7 +34,11 @@ def create_overridden_server(path: Path, texts: object, mode: int = 0o600) -> Fa
 
 async def read_texts(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return each client-facing text in the form of a metadata file, and the hints by tool."""
-    texts: dict[str, Any] = {"tools": {}, "resources": {}, "resource_templates": {}}
+    texts: dict[str, Any] = {
+        "tools": {},
+        "resources": {},
+        "resource_templates": {},
+    }
     async with Client(mcp, mode=era) as client:
         tools = await client.list_tools()
         resources = await client.list_resources()
@@ -222,7 +226,10 @@ async def test_each_field_of_a_tool_reaches_the_client(tmp_path: Path) -> None:
     words = {
         "title": "Title",
         "icons": [icon],
-        "arguments": {"place": {"description": "Where."}, "other": {}},
+        "arguments": {
+            "place": {"description": "Where."},
+            "other": {},
+        },
     }
     tool, _ = await override_plain_server(tmp_path, {"tools": {"look": words}})
     assert (tool.title, tool.annotations.title) == ("Title", "Title")
@@ -253,7 +260,10 @@ async def test_a_tool_below_a_file_is_called_and_an_unknown_one_is_not_found(
 async def test_an_unknown_argument_is_skipped_where_a_file_is_not_strict(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    arguments = {"none": {"description": "A"}, "place": {"description": "Where."}}
+    arguments = {
+        "none": {"description": "A"},
+        "place": {"description": "Where."},
+    }
     texts = {"strict": False, "tools": {"look": {"arguments": arguments}}}
     tool, _ = await override_plain_server(tmp_path, texts)
     assert set(tool.input_schema["properties"]) == {"place", "other"}

@@ -373,7 +373,10 @@ async def test_an_expired_page_is_over(
 async def test_replicas_share_a_page(
     tmp_path: Path, browser: httpx2.AsyncClient, era: str
 ) -> None:
-    keys = {"state": str(tmp_path), "state_keys": ["k" * 32]}
+    keys = {
+        "state": str(tmp_path),
+        "state_keys": ["k" * 32],
+    }
     settings = PAGE_SETTINGS.model_copy(update=keys)
     with user("ann"):
         async with (

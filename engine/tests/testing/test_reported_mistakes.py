@@ -298,7 +298,11 @@ async def test_a_small_limit_stays_above_the_minimum(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "place"), [(4, 4.0, "note/5.size"), (1, True, "note/5.size")]
+    ("old", "new", "place"),
+    [
+        (4, 4.0, "note/5.size"),
+        (1, True, "note/5.size"),
+    ],
 )
 async def test_a_read_that_changes_the_type_of_a_value_is_found(
     tmp_path: Path, old: Any, new: Any, place: str
@@ -317,7 +321,11 @@ async def test_a_read_that_changes_the_type_of_a_value_is_found(
 
 
 def destructive_suite_of(
-    folder: Path, behavior: str, arrange: Any, body: Any, **parameters: Any
+    folder: Path,
+    behavior: str,
+    arrange: Any,
+    body: Any,
+    **parameters: Any,
 ) -> StubSuite:
     """Return the suite of an idempotent tool that may overwrite and remove."""
     (folder / f"test_{behavior}_note.py").touch()
@@ -328,15 +336,30 @@ def destructive_suite_of(
 
 
 def suite_of_rated(
-    folder: Path, behavior: str, body: Any, parent: int = 0
+    folder: Path,
+    behavior: str,
+    body: Any,
+    parent: int = 0,
 ) -> StubSuite:
     """Return the suite of a tool on notes that have a rating, a place and a parent."""
 
     async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
         store.add(note_id)
-        more = {"rating": 3, "position": 2, "shelf": "A", "parent": parent, "parts": 0}
+        more = {
+            "rating": 3,
+            "position": 2,
+            "shelf": "A",
+            "parent": parent,
+            "parts": 0,
+        }
         store.notes[f"note/{note_id}"] |= more
-        other = {"rating": 9, "position": 1, "shelf": "B", "parent": 0, "parts": 2}
+        other = {
+            "rating": 9,
+            "position": 1,
+            "shelf": "B",
+            "parent": 0,
+            "parts": 2,
+        }
         store.notes.setdefault("note/7", {"id": 7, "text": "b", **other})
         return {"note_id": note_id}
 
@@ -466,7 +489,12 @@ async def test_a_put_that_clears_its_record_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "status"), [("/users/1", 200), ("/users", 200), ("/users/2", 404)]
+    ("path", "status"),
+    [
+        ("/users/1", 200),
+        ("/users", 200),
+        ("/users/2", 404),
+    ],
 )
 def test_a_record_is_looked_up_by_its_headers(
     fake: Fake, path: str, status: int

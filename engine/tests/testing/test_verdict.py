@@ -9,7 +9,10 @@ from copier_fastmcp_engine.testing.cases import Case
 from copier_fastmcp_engine.testing.plugin.verdict import Judge
 from copier_fastmcp_engine.testing.rules import Tool
 
-TABLES = {"verbs": {"put": ["upsert"]}, "identities": ["key", "name"]}
+TABLES = {
+    "verbs": {"put": ["upsert"]},
+    "identities": ["key", "name"],
+}
 CONTACTS = {"contact/a@example.com": {"name": "Old"}}
 
 
@@ -44,7 +47,9 @@ def find_names(arguments: Mapping[str, Any], data: Any) -> list[str]:
     ],
 )
 def test_a_key_of_the_data_outranks_a_name(
-    arguments: dict[str, Any], data: Any, names: list[str]
+    arguments: dict[str, Any],
+    data: Any,
+    names: list[str],
 ) -> None:
     assert find_names(arguments, data) == names
 

@@ -156,7 +156,9 @@ def _is_page(response: ApiResponse) -> bool:
 
 
 def _fill_from_headers(
-    body: dict[str, Any], response: ApiResponse, documented: Mapping[str, Any] | Any
+    body: dict[str, Any],
+    response: ApiResponse,
+    documented: Mapping[str, Any] | Any,
 ) -> None:
     """Add the version and the ID that the API sent in headers, where the tool documents them."""
     place = response.headers.get("location", "")

@@ -216,7 +216,9 @@ class Consent(Grants):
         return Begun(address, state, browser, back, remaining)
 
     async def finish(
-        self, query: Mapping[str, str], cookies: Mapping[str, str]
+        self,
+        query: Mapping[str, str],
+        cookies: Mapping[str, str],
     ) -> None:
         """Turn the provider's answer into a grant, once, in the browser that began.
 
@@ -283,7 +285,10 @@ class Consent(Grants):
                     self._logger.debug("a client left before its login was complete")
 
     async def _fail(
-        self, elicitation: Elicitation, error: ProviderError, message: str | None = None
+        self,
+        elicitation: Elicitation,
+        error: ProviderError,
+        message: str | None = None,
     ) -> NoReturn:
         report(self.policy, error)
         elicitation.status, elicitation.error_message = "failed", str(error)

@@ -93,7 +93,12 @@ class SqliteRows:
         until = time.time() + (ttl or 10**10)
         sql = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)"
         await anyio.to_thread.run_sync(
-            self._run, sql, collection, key, json.dumps(dict(value)), until
+            self._run,
+            sql,
+            collection,
+            key,
+            json.dumps(dict(value)),
+            until,
         )
         over = "DELETE FROM rows WHERE expires_at < ?"
         await anyio.to_thread.run_sync(self._run, over, time.time())

@@ -281,7 +281,9 @@ def find_problems(config: Mapping[str, Any], texts: Texts) -> Iterator[Problem]:
 
 
 def _find_item_problems(
-    name: str, override: Mapping[str, Any], item: Mapping[str, Any]
+    name: str,
+    override: Mapping[str, Any],
+    item: Mapping[str, Any],
 ) -> Iterator[Problem]:
     """Yield what is wrong with the override of one tool or resource."""
     known_names = item.get("arguments", {})

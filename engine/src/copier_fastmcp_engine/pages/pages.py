@@ -145,11 +145,20 @@ class Pages:
             str(page[name]) for name in ("server", "tool", "question", "base")
         )
         return Shown(
-            server, tool, question, arguments, details, base, page.get("schema")
+            server,
+            tool,
+            question,
+            arguments,
+            details,
+            base,
+            page.get("schema"),
         )
 
     async def decide(
-        self, link: str, approved: bool, values: dict[str, Any] | None = None
+        self,
+        link: str,
+        approved: bool,
+        values: dict[str, Any] | None = None,
     ) -> bool:
         """Take the answer of a link, once; whether it still counted.
 
@@ -195,7 +204,12 @@ class Pages:
         else:
             base = (self._url or str(get_http_request().base_url)).rstrip("/")
         rows = {name: _format_rows(about[name]) for name in ("arguments", "details")}
-        page: dict[str, Any] = {**about, **rows, "key": call.key, "link": link}
+        page: dict[str, Any] = {
+            **about,
+            **rows,
+            "key": call.key,
+            "link": link,
+        }
         page["question"] = join_lines(str(about["question"]))
         page |= {
             "server": ctx.fastmcp.name,

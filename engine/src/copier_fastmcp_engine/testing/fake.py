@@ -32,7 +32,12 @@ if TYPE_CHECKING:
 
 SAFE = ("GET", "HEAD", "OPTIONS", "QUERY")
 IDEMPOTENT = (*SAFE, "PUT", "DELETE")
-EFFECTS = {"POST": "makes", "PUT": "replaces", "PATCH": "merges", "DELETE": "removes"}
+EFFECTS = {
+    "POST": "makes",
+    "PUT": "replaces",
+    "PATCH": "merges",
+    "DELETE": "removes",
+}
 TEXTS = ("query", "q", "search", "text", "term")
 SIZES = ("limit", "per_page", "page_size", "max_results")
 CONFLICT = 409
@@ -197,7 +202,11 @@ class Fake:
         return next((p for p in list_parents(path) if p in self.records), None)
 
     def _find_refusal(
-        self, effect: str, path: str, place: str | None, request: httpx2.Request
+        self,
+        effect: str,
+        path: str,
+        place: str | None,
+        request: httpx2.Request,
     ) -> tuple[int, str] | None:
         """Return the status and message that refuse a write, or None."""
         old = self.records.get(path)
@@ -220,7 +229,11 @@ class Fake:
         return {field: request.method != "DELETE" and (body or True)}
 
     def _write(
-        self, effect: str, path: str, request: httpx2.Request, adds: Record
+        self,
+        effect: str,
+        path: str,
+        request: httpx2.Request,
+        adds: Record,
     ) -> httpx2.Response:
         """Write a record at a path, or a new one below it; an operation that ensures a record may find it."""
         body = body_of(request)
@@ -267,7 +280,11 @@ class Fake:
         return 1 + max(numbers)
 
     def find_records(
-        self, effect: str, path: str, request: httpx2.Request, adds: Record
+        self,
+        effect: str,
+        path: str,
+        request: httpx2.Request,
+        adds: Record,
     ) -> httpx2.Response:
         """Return a record, or a page of those below a path."""
         is_get = request.method == "GET"
@@ -314,7 +331,12 @@ class Fake:
         return [p for p in self.records if p.rpartition("/")[0] == path]
 
     def keep_record(
-        self, path: str, record: Record | None, adds: Record, *, is_new: bool = False
+        self,
+        path: str,
+        record: Record | None,
+        adds: Record,
+        *,
+        is_new: bool = False,
     ) -> httpx2.Response:
         """Store a record, and respond with it."""
         if record is not None:
@@ -457,7 +479,11 @@ class FakedBackend(Backend):
         return copy.deepcopy(self.fake.records)
 
     def find_unproven(
-        self, *, read_only: bool, idempotent: bool, refused: bool = False
+        self,
+        *,
+        read_only: bool,
+        idempotent: bool,
+        refused: bool = False,
     ) -> str:
         """Return what was sent that the truth of a tool does not allow, or nothing."""
         for sent in self.fake.sent:

@@ -90,7 +90,9 @@ def _format_module(module: str) -> str:
 
 
 def _choose_section(
-    name: str, records: Mapping[str, int], tables: Mapping[str, Any]
+    name: str,
+    records: Mapping[str, int],
+    tables: Mapping[str, Any],
 ) -> str:
     """Return the section of a tool by its record; `other` where no second tool has that record."""
     for word in (name, *name.split("_")):
@@ -139,7 +141,9 @@ def _format_argument(argument: Entry) -> str:
 
 
 def _format_section(
-    title: str, head: Sequence[str], rows: Sequence[Sequence[str]]
+    title: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
 ) -> str:
     """Return a heading and a table; empty without rows."""
     if not rows:

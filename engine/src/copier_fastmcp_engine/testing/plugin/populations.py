@@ -84,7 +84,9 @@ def run_all(prepares: list[Prepare]) -> Prepare:
 
 
 def find_identity(
-    arrange: Callable[..., Any], case: Case, names: list[str]
+    arrange: Callable[..., Any],
+    case: Case,
+    names: list[str],
 ) -> IdentityParameter | None:
     """Return the parameter of arrange() for the record's identity.
 

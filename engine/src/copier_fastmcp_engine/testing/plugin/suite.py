@@ -191,7 +191,10 @@ class Suite:
         return self.project.create_empty_server()
 
     def add_tool(
-        self, server: Any, function: Callable[..., Any], declaration: Any = None
+        self,
+        server: Any,
+        function: Callable[..., Any],
+        declaration: Any = None,
     ) -> None:
         """Serve one more function, as its decorator declares it or as `declaration` does."""
         declaration = declaration or self.engine("declarations").declaration_of(

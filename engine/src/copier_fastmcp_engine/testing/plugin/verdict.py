@@ -74,7 +74,10 @@ class Judge:
         return [name for name in names if _is_key(arguments[name], keys)]
 
     def _find_keyed(
-        self, names: list[str], arguments: Mapping[str, Any], data: Any
+        self,
+        names: list[str],
+        arguments: Mapping[str, Any],
+        data: Any,
     ) -> list[str]:
         """Return the parameters whose values are keys of records."""
         records = _collect_keys(place[:-1] for place, _ in iterate_values(data))
@@ -87,7 +90,12 @@ class Judge:
         return keyed
 
     def find_untruth(
-        self, variant: Variant, first: Step, repeat: Step, story: str, refused: str
+        self,
+        variant: Variant,
+        first: Step,
+        repeat: Step,
+        story: str,
+        refused: str,
     ) -> Problem | None:
         """Return what two calls of a tool that writes have shown to be untrue, or nothing.
 
@@ -169,7 +177,11 @@ class Judge:
         return self._losses(first, repeat)
 
     def find_widened(
-        self, variant: Variant, step: Step, plain: Variant, plain_step: Step
+        self,
+        variant: Variant,
+        step: Step,
+        plain: Variant,
+        plain_step: Step,
     ) -> Problem | None:
         """Return that a call changed more records than the author's, though it names none.
 
@@ -197,7 +209,11 @@ class Judge:
         return Problem("named-record-proven", text, remedy)
 
     def _find_loss(
-        self, variant: Variant, first: Step, repeat: Step, story: str
+        self,
+        variant: Variant,
+        first: Step,
+        repeat: Step,
+        story: str,
     ) -> Problem | None:
         losses = [] if self.truth["destructive"] else self._losses(first, repeat)
         if not losses:
