@@ -16,7 +16,7 @@ from .rules import Tool, format_finding
 
 FILE = "annotations.lock.json"
 COMMAND = "`uv run tests/policy/pin.py`"
-MEND = f"restore it from git, or delete it and run {COMMAND}"
+FIX = f"restore it from git, or delete it and run {COMMAND}"
 CURRENT, READABLE = "lock-current", "lock-readable"  # rules
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
@@ -146,7 +146,7 @@ def load_lock(path: Path) -> Lock:
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         reason = " ".join(str(error).split())
         text = f"{path}: not a lock ({type(error).__name__}: {reason})"
-        raise ValueError(format_finding(text, MEND, READABLE)) from None
+        raise ValueError(format_finding(text, FIX, READABLE)) from None
 
 
 def normalize_schema(

@@ -43,11 +43,11 @@ class Finding:
     rule: str
     tool: str
     message: str
-    mend: str
+    fix: str
     source: str
 
     def __str__(self) -> str:
-        return format_finding(f"{self.tool}: {self.message}", self.mend, self.rule)
+        return format_finding(f"{self.tool}: {self.message}", self.fix, self.rule)
 
 
 @dataclass(frozen=True)
@@ -469,8 +469,8 @@ def examine(
                 rule = rules[name]
                 if profile not in rule["profiles"]:
                     continue
-                mend, source = rule["mend"], rule["source"]
-                findings.append(Finding(name, tool.name, message, mend, source))
+                fix, source = rule["fix"], rule["source"]
+                findings.append(Finding(name, tool.name, message, fix, source))
     return findings
 
 
