@@ -283,7 +283,7 @@ def test_a_report_of_rows_needs_no_clean_tree_and_writes_nothing(
     assert main(["adopt", str(folder), "--dry-run", "--unattended"]) == 0
     stderr = capsys.readouterr().err
     assert (
-        "\ndelete_note, read_next: each asks a person from now on, takes `confirm`"
+        "\ndelete_note, read_next: each asks the user from now on, also accepts `confirm`"
         in stderr
     )
     assert "1 file would be changed, " in stderr

@@ -37,7 +37,7 @@ if sys.platform != "win32":
 
 MOST = (
     16 * 2**20
-)  # bytes of one file; a full one is kept beside it, under a name of its own
+)  # bytes of one file; a full one is kept next to it, under a name of its own
 STREAMS = ("stdout", "stderr")
 LATE = (
     "nothing is changed while the audit log cannot be written ({}); tell the operator"
@@ -163,7 +163,7 @@ class AuditLog:
         except OSError as error:
             self._grows = True
             self._logger.warning(
-                "the audit trail %s is full and grows on: %s",
+                "the audit log %s is full and grows on: %s",
                 path,
                 _describe_reason(error),
             )

@@ -252,7 +252,7 @@ class Guard(Transform):
         return [ASGIMiddleware(PublicFront, server=self.mcp)]
 
     def public_hosts(self, settings: PolicySettings) -> list[str]:
-        """Return the names by which browsers reach this server, besides those of the settings."""
+        """Return the names, other than those of the settings, by which browsers reach this server."""
         return []
 
     # What the tools need ---------------------------------------------------------------------------------------------

@@ -153,7 +153,7 @@ def build_tool(
 def scope_check(policy: Policy, scopes: Sequence[str]) -> AuthCheck | None:
     """Return the check that hides a tool from callers without its scopes.
 
-    With consent it stays listed, so that its callers are told which scopes they lack.
+    With consent it stays listed, so that the error names the scopes that a caller lacks.
     """
     if not scopes or policy.has_consent:
         return None

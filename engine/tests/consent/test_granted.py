@@ -5,7 +5,7 @@ import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
 
-from copier_fastmcp_engine.consent.asking import Granted, requires_consent
+from copier_fastmcp_engine.consent.elicitation import Granted, requires_consent
 from copier_fastmcp_engine.consent.store import User
 from copier_fastmcp_engine.declarations import read
 from engine.tests.engine_support.granting import (

@@ -11,7 +11,7 @@ import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.server.dependencies import get_access_token
 
-from copier_fastmcp_engine.consent.asking import requires_consent
+from copier_fastmcp_engine.consent.elicitation import requires_consent
 from copier_fastmcp_engine.declarations import declaration_of, read
 from copier_fastmcp_engine.registry import resource
 from copier_fastmcp_engine.tools import build_tool

@@ -15,7 +15,7 @@ from fastmcp.server.transforms.search import RegexSearchTransform
 from fastmcp.tools.tool_transform import ToolTransformConfig
 from mcp.shared.exceptions import MCPError
 
-from copier_fastmcp_engine.consent.asking import requires_consent
+from copier_fastmcp_engine.consent.elicitation import requires_consent
 from copier_fastmcp_engine.declarations import read
 from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.registry import resource

@@ -127,7 +127,7 @@ async def test_a_no_holds_until_it_expires(
         gate = guard_of(server).gate
         store: Any = gate.store
         keys = await store.keys(collection=COLLECTION)
-        (key,) = [key for key in keys if key.startswith("said-")]
+        (key,) = [key for key in keys if key.startswith("decision-")]
         entry, seconds = await store.ttl(key, collection=COLLECTION)
         assert 0 < seconds <= gate.seconds
         await gate.put(key, entry, 0.01)

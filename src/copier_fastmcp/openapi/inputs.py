@@ -79,7 +79,7 @@ class Inputs:
 
 
 def is_version(name: str) -> bool:
-    """Whether the template sends what has this name as If-Match, unless it is told another place."""
+    """Whether the template sends what has this name as If-Match, unless the answer names another place."""
     return name.lower().replace("-", "_") in ("etag", "if_match")
 
 

@@ -78,7 +78,7 @@ def load_before(out: Path) -> Before:
     """What the last import into a file wrote; empty without one.
 
     Raises:
-        RefusedError: The file beside it is damaged.
+        RefusedError: The file next to it is damaged.
     """
     path = sidecar(out)
     try:
@@ -167,7 +167,7 @@ def load_answers(out: Path) -> dict[str, Any]:
 def merge_answers(
     mine: Mapping[str, Any], before: Before, later: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Merge the answers besides the tools three ways; the names of a server never follow its document.
+    """Merge the answers other than the tools three ways; the names of a server never follow its document.
 
     Returns:
         The answers with the author's tools, and a line for each that both changed.

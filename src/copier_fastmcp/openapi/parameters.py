@@ -195,7 +195,7 @@ def _schema(operation: Operation, parameter: dict[str, Any]) -> Any:
         return parameter["schema"]
     content = parameter.get("content")
     for media in content.values() if isinstance(content, dict) else ():
-        return operation.document.followed(media).get("schema") or {}
+        return operation.document.resolve_if_possible(media).get("schema") or {}
     return {"type": "string"}
 
 

@@ -34,7 +34,7 @@ def merged(document: Document, schema: Any, depth: int = 0) -> dict[str, Any]:
 
 
 def _merged(document: Document, schema: Any, depth: int) -> dict[str, Any]:
-    result = dict(document.follow(schema))
+    result = dict(document.resolve(schema))
     for part in _schemas(result.pop("allOf", None)):
         inner = merged(document, part, depth + 1)
         result = {**inner, **result, **_joined(inner, result)}

@@ -40,7 +40,7 @@ class Imported:
     bytes: int = 0
 
     def row(self) -> dict[str, Any]:
-        """What a program is told of it."""
+        """Its report, for programs."""
         return {
             "operation": self.operation.name,
             "operation_id": self.operation.operation_id or None,

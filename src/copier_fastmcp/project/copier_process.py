@@ -307,7 +307,7 @@ def describe_template_code(source: str, before: str, ref: str | None) -> str:
 
 
 def require_trust(source: str, before: str, ref: str | None, *, trust: bool) -> str:
-    """The code that an update would run, when whoever runs it trusts the template.
+    """The code that an update would run, when the user trusts the template.
 
     They do when they say so, when Copier's own settings do, or when it is the template that this
     command itself comes from: its code runs already.

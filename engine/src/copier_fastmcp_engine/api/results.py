@@ -150,7 +150,7 @@ class ApiResult(ApiItem):
 
 
 def _is_page(response: ApiResponse) -> bool:
-    """Tell whether a response is a web page; PHP calls any text `text/html` unless it is told otherwise."""
+    """Tell whether a response is a web page; PHP calls any text `text/html` by default."""
     is_html = response.kind is BodyKind.TEXT and response.media_type == "text/html"
     return is_html and response.body.lstrip().startswith("<")
 

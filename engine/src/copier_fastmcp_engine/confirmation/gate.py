@@ -92,7 +92,7 @@ class Question:
     Attributes:
         is_preview: Whether the call only previews, whatever its client can show.
         schema: The form to fill in; None where the answer is yes or no.
-        refusal: What a client is told that cannot show the form.
+        refusal: The message to a client that cannot show the form.
     """
 
     key: str

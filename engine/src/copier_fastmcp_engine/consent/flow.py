@@ -42,7 +42,7 @@ WHO = "the subject of the provider's ID token is not that of the client's token"
 OTHER = "Access was granted by a different account than the one that requested it. Nothing was stored."
 
 
-LOCAL = User("local", None)  # whoever started this process
+LOCAL = User("local", None)  # the user who started this process
 
 
 def known_user(ctx: Context) -> User | None:

@@ -39,7 +39,7 @@ class Rows(Protocol):
         """Take a place, for `ttl` seconds; of two that do so at once, one gets it."""
 
     async def delete(self, key: str, *, collection: str | None = None) -> bool:
-        """Remove the row; of two that do so at once, one is told that it was there."""
+        """Remove the row; of two simultaneous callers, one gets True."""
 
 
 class SqliteRows:

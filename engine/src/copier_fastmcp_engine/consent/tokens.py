@@ -1,6 +1,6 @@
 """Who may call over HTTP: a verifier of tokens, by settings, and which tokens it believes beyond their signature.
 
-Over stdio the server trusts whoever started it, and no scope is checked.
+Over stdio the server trusts the user who started it, and no scope is checked.
 """
 
 import json

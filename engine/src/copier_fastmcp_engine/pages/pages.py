@@ -80,7 +80,7 @@ class Pages:
 
     async def answer_for(self, key: str) -> dict[str, Any] | None:
         """Return the decision for a call: an approval once, a refusal until it expires."""
-        entry = self._unseal(await self._gate.get(f"said-{key}"))
+        entry = self._unseal(await self._gate.get(f"decision-{key}"))
         if entry is None:
             return None
         is_yes = isinstance(entry["answer"], dict) or entry["answer"] == "confirmed"
@@ -89,7 +89,7 @@ class Pages:
         await self._gate.put(
             f"done-{key}", {"page": True}
         )  # before it is gone, for calls that wait
-        return self._unseal(await self._gate.take(f"said-{key}"))
+        return self._unseal(await self._gate.take(f"decision-{key}"))
 
     async def ask(self, call: Call, about: Mapping[str, Any]) -> dict[str, Any] | str:
         """Open the page of a call, or find it open, and wait a while.
@@ -103,7 +103,7 @@ class Pages:
         """
         key, first = call.key, not call.loaded
         async with self._lock:
-            # In the order in which an answer passes through them: page, said, done
+            # In the order in which an answer passes through them: page, decision, done
             page = await self._open(key)
             if page is None and (entry := await self.answer_for(key)):
                 return entry
@@ -181,7 +181,7 @@ class Pages:
             answer = values
         decision = {name: page[name] for name in ("asked", "answers", "by")}
         await self._gate.put(
-            f"said-{page['key']}", self._seal(decision | {"answer": answer})
+            f"decision-{page['key']}", self._seal(decision | {"answer": answer})
         )
         await self._gate.take(f"page-{page['key']}")
         self._listener.close(str(page["key"]))

@@ -44,7 +44,7 @@ class Case:
 
     Attributes:
         arguments: What the call gets.
-        loses: Keys of the snapshot that it may change or remove besides the record that it names.
+        loses: Keys of the snapshot, other than the record that it names, that it may change or remove.
         sibling: An async function of the backend that adds another record of the same kind. Not needed where `arrange`
             has a parameter with a default for the identity, or where each of its calls makes a new record.
         identity: The parameters that name the record. Not needed where their names or the data show them.

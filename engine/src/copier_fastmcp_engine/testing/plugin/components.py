@@ -65,7 +65,7 @@ class Component:
 
 
 async def list_components(client: Any) -> list[Component]:
-    """Return everything that a connected client can read besides tools."""
+    """Return everything but tools that a connected client can read."""
     components = []
     for resource in await client.list_resources():
         components.append(_from_resource(client, str(resource.uri)))

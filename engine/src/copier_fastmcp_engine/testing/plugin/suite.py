@@ -379,7 +379,7 @@ class Suite:
         return match[1] if match else ""
 
     def check_rules(self, rules: Collection[str], tool: str | None = None) -> None:
-        """Fail where rules are broken; what an adopted server had before is only told.
+        """Fail where rules are broken; violations that an adopted server had before are only reported.
 
         Args:
             rules: The rules.
