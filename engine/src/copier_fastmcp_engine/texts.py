@@ -8,7 +8,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError, to_jsonable_python
 
-# Control characters (a newline aside), bidi, zero-width, tag and joining characters, lone surrogates.
+# Control characters (a newline aside), bidi, zero-width, tag and joining characters, lone surrogates. tables.json has the
+# same pattern, for the macros and the suite; a server in production has no tables.json. A test keeps both equal.
 HIDDEN = re.compile(
     r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]|(?<![#*0-9\xa9\xae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f]"
 )

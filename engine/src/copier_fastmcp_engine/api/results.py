@@ -176,6 +176,8 @@ def _fill_from_headers(
 def _open(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema that describes and constrains nothing.
 
+    `wire_schemas` only shortens: it keeps every constraint, and so cannot be used here.
+
     Args:
         schema: A schema of Pydantic's, whose references lead to other models.
     """
