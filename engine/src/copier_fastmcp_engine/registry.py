@@ -22,9 +22,8 @@ from .policy import Policy
 from .tools import SCOPES, PolicyTool, build_tool
 
 T = TypeVar("T", bound=Callable[..., Any])
-DECORATOR = re.compile(
-    r"\w+\.__init__\(\)"
-)  # as Python names it when its options are wrong
+# As Python names it when its options are wrong
+DECORATOR = re.compile(r"\w+\.__init__\(\)")
 
 
 def module_files(package: str) -> Iterator[tuple[str, Path]]:

@@ -293,9 +293,8 @@ def run_now(work: Coroutine[Any, Any, T], mcp: FastMCP[Any] | None = None) -> T:
         set_transport("stdio")  # where no scope hides a tool
         for server in servers_below(mcp):
             for transform in server.transforms:
-                if isinstance(
-                    transform, CatalogTransform
-                ):  # such as a search, in front of all others
+                # Such as a search, in front of all others
+                if isinstance(transform, CatalogTransform):
                     disable_catalog(transform)
         return asyncio.run(work)
 

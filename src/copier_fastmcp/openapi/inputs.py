@@ -32,9 +32,8 @@ class Inputs:
     )
     request: str = "json"  # or form, or multipart
     query: list[str] = field(default_factory=list)
-    nulls: list[str] = field(
-        default_factory=list
-    )  # fields of a PATCH that may be emptied
+    # Fields of a PATCH that may be emptied
+    nulls: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     plain: dict[str, str] = field(default_factory=dict)

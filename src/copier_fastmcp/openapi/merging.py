@@ -18,11 +18,12 @@ from .naming import LONGEST, camel
 
 MISSING = object()
 KINDS = ("tag", "path", "method", "operation")
+# Answers that a later document may change
 FOLLOWED = (
     "description",
     "api",
     "api_auth",
-)  # answers that a later document may change
+)
 
 
 @dataclass
@@ -33,9 +34,8 @@ class Before:
     behaviors: dict[str, str] = field(default_factory=dict)
     selection: dict[str, Any] = field(default_factory=dict)
     answers: dict[str, Any] = field(default_factory=dict)  # all but the tools
-    operation_ids: dict[str, str] = field(
-        default_factory=dict
-    )  # of all operations; empty without
+    # The operationId of each operation; empty without one
+    operation_ids: dict[str, str] = field(default_factory=dict)
 
     def endpoints(self) -> list[Endpoint]:
         """The operations of its document, of which an import of an earlier release knows the tools alone."""

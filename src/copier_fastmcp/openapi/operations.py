@@ -48,10 +48,11 @@ class Operation:
     siblings: Mapping[str, Any]
     broken: str = ""
     extensions: dict[str, Any] = field(default_factory=dict)
+    # The field of its body that is fixed, and its value
     chosen: tuple[str, str] = (
         "",
         "",
-    )  # the field of its body that is fixed, and its value
+    )
 
     @property
     def key(self) -> str:

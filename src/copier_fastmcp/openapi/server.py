@@ -120,9 +120,8 @@ def _secret_of(scheme: Mapping[str, Any], setting: str) -> Secret:
 def _name(title: str, address: str) -> str:
     """A name for the server: what the title and the address share, else the title's first words."""
     plain = unicodedata.normalize("NFKD", re.sub(r"['\u2019]s\b", "", title).lower())
-    title_words = re.findall(
-        r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain)
-    )  # käse is kase
+    # Without accents: käse is kase
+    title_words = re.findall(r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain))
     host = (urlsplit(address).hostname or "").split(".")
     shared = [word for word in host[:-1] if word in title_words and word not in DULL]
     parts = shared[:1]

@@ -79,9 +79,8 @@ class Options:
     scopes: bool = False
     request_model: bool = False
     behaviors: dict[str, str] = field(default_factory=dict)
-    names: dict[str, str] = field(
-        default_factory=dict
-    )  # of operations that have one already
+    # The names of operations that have one already
+    names: dict[str, str] = field(default_factory=dict)
 
 
 def imported(operation: Operation, names: Names, options: Options) -> Imported:

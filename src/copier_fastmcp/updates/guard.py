@@ -338,9 +338,8 @@ def main(template: Path, answers_file: str, data: str) -> int:
         prefix, lost = REFUSAL, [str(error)]
     for line in lost:
         print(prefix + one_line(line), file=sys.stderr)
-    if (
-        lost and prefix is REFUSAL and list_changes(Path(), "--", answers_file)
-    ):  # by a migration
+    # A migration has changed the answers
+    if lost and prefix is REFUSAL and list_changes(Path(), "--", answers_file):
         git(Path(), "restore", "--source=HEAD", "--", answers_file)
     return 1 if lost else 0
 

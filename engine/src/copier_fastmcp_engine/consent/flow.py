@@ -237,9 +237,8 @@ class Consent(Grants):
         elicitation = await self.elicitation(flow["id"])
         if not elicitation or not elicitation.waits:
             raise Refused(STALE)
-        if not await self.store.drop(
-            "open", elicitation.id
-        ):  # of two at once, one goes on
+        # Of two at once, one goes on
+        if not await self.store.drop("open", elicitation.id):
             raise Refused(STALE)
         try:
             grant = await self.provider.exchange(

@@ -19,12 +19,13 @@ from ..policy import Policy
 from .settings import ConsentSettings
 
 LEEWAY = 60  # seconds by which clocks may differ
+# Claims that no access token has
 OF_ID_TOKENS = {
     "nonce",
     "at_hash",
     "c_hash",
     "s_hash",
-}  # claims that no access token has
+}
 
 
 class AccessTokens(JWTVerifier):

@@ -38,10 +38,11 @@ from .routes import PATH, Shown, routes
 
 # So many new pages an identified caller gets within so many seconds, and so many of them open in a browser by themselves
 MOST, WITHIN = 3, 60
+# Seconds that a call waits for the user, and between two looks at the store
 WAIT, PACE = (
     20.0,
     0.25,
-)  # seconds that a call waits for the person, and between two looks
+)
 LONGEST = 100_000  # characters of one value
 DECIDE = "Nothing was changed so far. Repeat the call to get the decision."
 
@@ -86,9 +87,8 @@ class Pages:
         is_yes = isinstance(entry["answer"], dict) or entry["answer"] == "confirmed"
         if not is_yes and not entry["answers"]:
             return entry
-        await self._gate.put(
-            f"done-{key}", {"page": True}
-        )  # before it is gone, for calls that wait
+        # Before the decision is gone, for calls that wait
+        await self._gate.put(f"done-{key}", {"page": True})
         return self._unseal(await self._gate.take(f"decision-{key}"))
 
     async def ask(self, call: Call, about: Mapping[str, Any]) -> dict[str, Any] | str:

@@ -21,12 +21,13 @@ Arguments = dict[str, Any]
 PARAMETER = re.compile(r"\{\??([^{}]+)\}")
 SAMPLE = "1"
 REMEDY = "fix the body, or name what no user sees in `outside` of tests/tools/components.py, with the reason"
+# What is true of every resource and prompt
 READ = {
     "read_only": True,
     "open_world": True,
     "idempotent": True,
     "destructive": False,
-}  # what is true of every resource and prompt
+}
 PROBE = "components"  # tests/tools/components.py says what its author excludes
 
 

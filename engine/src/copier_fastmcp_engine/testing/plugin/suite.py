@@ -39,10 +39,11 @@ NAMED_RULES = {
     "titles-equal",
 }
 BUDGET = {"tool-bytes": 8_000, "server-bytes": 60_000}  # name, description and input
+# The budget of an adopted server that sets none of its own
 NO_BUDGET = {
     "tool-bytes": 10**9,
     "server-bytes": 10**9,
-}  # of an adopted server, but its own
+}
 ENGINE_MANIFEST = "tests/policy/engine.json"  # of the engine in a project
 # A warning that the author's own `ctx.info` causes, and what to use in its place
 CLIENT_LOGGING = "The logging capability is deprecated"
