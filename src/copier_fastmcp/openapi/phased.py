@@ -53,7 +53,7 @@ NOTES = "What the API wants to see, and what of its document no tool does:"
 
 @dataclass
 class ImportNotes:
-    """What an import has to say besides its answers.
+    """What an import reports in addition to its answers.
 
     `lines` are what the API wants to see and what no tool does, `record` is the text of the file that a
     later import merges with; empty where the answers come from no document.

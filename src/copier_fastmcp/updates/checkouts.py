@@ -125,7 +125,7 @@ class Release:
         data: Answers that replace recorded ones.
         branch: The branch's name; None is template-VERSION.
         merge: Whether changed answers are also applied to the author's files.
-        files: Texts that the change brings besides, by their paths in the project.
+        files: Further texts of the change, by their paths in the project.
         subject: The subject of the commit; None names the version.
         announced: The code of templates that was printed already.
         is_preview: Whether the guard runs only where the update shows a sign of a loss; nothing is delivered.

@@ -379,9 +379,8 @@ class Worktree:
             words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head")
             git(self.repository, *words, str(self.root), "HEAD")
         try:
-            expected = before or "0" * len(
-                head
-            )  # git's word for "there is no such branch"
+            # git's word for "there is no such branch"
+            expected = before or "0" * len(head)
             git(self.repository, "update-ref", f"refs/heads/{branch}", head, expected)
         except UnableError as error:
             if self.branch_commit(branch) != before:
