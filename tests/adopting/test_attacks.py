@@ -7,6 +7,12 @@ from adopting.attacks import ATTACKS, IMPORTS
 from adopting.test_questions import survey_five
 from adopting.test_shared_helpers import propose_one
 
+# A POST below every tool is how an API is asked, whatever it is asked.
+TRANSPORTS = {
+    "a POST by a session that is passed on",
+    "a POST by urllib two calls down",
+}
+BELOW_ALL = {name: row for name, row in ATTACKS.items() if name not in TRANSPORTS}
 TOOL = '@mcp.tool\ndef get_it(it: str) -> str:\n    """Get it."""\n    {}\n'
 
 
@@ -18,7 +24,7 @@ def test_an_attack_of_one_tool_is_asked_about(
     assert propose_one(tmp_path, text).asked
 
 
-@pytest.mark.parametrize(("helper", "body"), ATTACKS.values(), ids=ATTACKS)
+@pytest.mark.parametrize(("helper", "body"), BELOW_ALL.values(), ids=BELOW_ALL)
 def test_an_attack_below_every_tool_is_asked_about(
     helper: str, body: str, tmp_path: Path
 ) -> None:

@@ -32,6 +32,8 @@ TRANSPORTS = load_words("transports")
 PLUMBING = load_words("plumbing")
 # The first words of what sends something to somebody.
 MESSAGES = load_words("messages")
+# How methods begin that wait for what was sent.
+AWAITED = ("recv", "receive", "read", "get", "wait", "poll", "listen", "fetch")
 # A helper that touches a file or grants a role changes something, too.
 CHANGE_KINDS = WRITE_KINDS | {"ensure"}
 NOUNS = get_word_list("nouns")
@@ -125,12 +127,10 @@ def _is_message(effect: Effect) -> bool:
 
 
 def _receives(function: ast.AST | None) -> bool:
-    """Whether a function makes a call that reads or waits, as `channel.recv(100)`."""
+    """Whether a function makes a call that waits for what was sent, as `channel.recv(100)`."""
     calls = list_calls(function) if function else ()
     for call in calls:
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        verbs = parse_name(name)
-        if name.startswith(("recv", "receive")) or (verbs and verbs[0].kind == "read"):
+        if isinstance(call.func, ast.Attribute) and call.func.attr.startswith(AWAITED):
             return True
     return False
 

@@ -177,9 +177,20 @@ class Visit:
         """The names in the function."""
         return self.facts.scope
 
-    def add(self, kind: str, sure: bool, text: str, *, aside: bool = False) -> None:
+    def add(
+        self,
+        kind: str,
+        sure: bool,
+        text: str,
+        *,
+        aside: bool = False,
+        from_caller: bool = False,
+    ) -> None:
         """Add an effect at this depth."""
-        self.effects.append(Effect(kind, sure, text, self.depth, aside=aside))
+        effect = Effect(
+            kind, sure, text, self.depth, aside=aside, from_caller=from_caller
+        )
+        self.effects.append(effect)
 
 
 class Reader:
@@ -319,7 +330,8 @@ class Reader:
             text = f"it sets {shorten_expression(node)}"
         sure = not _is_own_note(node, visit.depth)
         aside = ast.unparse(owner) in visit.facts.memos
-        visit.add(kind, sure, text, aside=aside)
+        from_caller = _passes_parameter(node, visit.scope)
+        visit.add(kind, sure, text, aside=aside, from_caller=from_caller)
 
     def _classify_named_statements(
         self, visit: Visit, call: ast.Call
@@ -584,14 +596,16 @@ def keeps_data(effect: Effect, effects: Iterable[Effect]) -> bool:
         effects: All effects of the helper.
     """
     function = effect.function
-    if not effect.from_caller or not isinstance(function, FUNCTIONS):
+    if effect.kind not in WRITES or not effect.from_caller:
+        return False
+    if not isinstance(function, FUNCTIONS):
         return False
     words = split_name(function.name)
     if not load_words("keepers").isdisjoint(words):
-        return False
+        return effect.callee == "delete" and not is_temporary(effect.text)
     if effect.kind in ("delete", "consume"):
         return True
-    return effect.writes_file and not _is_log_line(function, words, effects)
+    return not _is_log_line(function, words, effects)
 
 
 def _is_log_line(
@@ -612,10 +626,10 @@ def _names_record_log(words: Sequence[str]) -> bool:
     return subject not in load_words("logged") and find_verb(subject) is None
 
 
-def _passes_parameter(call: ast.Call, scope: Scope) -> bool:
-    """Whether a call uses a parameter of its function, also by a local name."""
+def _passes_parameter(node: ast.AST, scope: Scope) -> bool:
+    """Whether an expression uses a parameter of its function, also by a local name."""
     parameters = scope.parameters - {"self", "cls"}
-    names = list_names(call)
+    names = set(list_names(node))
     for name in names & scope.assigned.keys():
         names |= list_names(scope.assigned[name])
     return not parameters.isdisjoint(names)

@@ -146,7 +146,7 @@ def classify_statement(text: str, *, run: bool = False) -> str | None:
 # Statements that only prepare: they lose nothing, and a second run changes nothing.
 SETUP = re.compile(
     r"(?is)create\s+(?:unique\s+|virtual\s+)?(?:table\s+if\s+not\s+exists\s+(?!\S+\s+as\b)|(?:index|view|schema|trigger)\s+if\s+not\s+exists\b)|"
-    r"create\s+temp(?:orary)?\s+table\b|alter\s+table\s+\S+\s+add\s+(?:column\s+)?\w|pragma\b"
+    r"create\s+temp(?:orary)?\s+table\b|alter\s+table\s+\S+\s+add\s+(?:column\s+)?\w|pragma\s+(?!(?:\w+\.)?incremental_vacuum\b)"
 )
 # A query by its form: its word with variables or a selection, or a selection of fields within fields.
 GRAPHQL_QUERY = re.compile(
