@@ -10,11 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Set
 
-from ..analysis.effects import Body, Effect, changes_records
+from ..analysis.effects import Body, Effect, changes_records, keeps_data
 from ..analysis.vocabulary import load_words
 from ..auditing.verbs import find_verb, parse_name, split_name
 from ..auditing.vocabulary import get_word_list
-from ..sources.modules import FUNCTIONS
+from ..sources.modules import FUNCTIONS, list_calls
 
 LEAST_TOOLS = 3
 LEAST_SHARE = 0.6
@@ -30,6 +30,10 @@ BOOKKEEPING = load_words("bookkeeping")
 # What carries a request, whatever is requested: it writes where its texts do.
 TRANSPORTS = load_words("transports")
 PLUMBING = load_words("plumbing")
+# The first words of what sends something to somebody.
+MESSAGES = load_words("messages")
+# How methods begin that wait for what was sent.
+AWAITED = ("recv", "receive", "read", "get", "wait", "poll", "listen", "fetch")
 # A helper that touches a file or grants a role changes something, too.
 CHANGE_KINDS = WRITE_KINDS | {"ensure"}
 NOUNS = get_word_list("nouns")
@@ -85,7 +89,7 @@ def is_plumbing(effect: Effect, body: Body, shared: frozenset[ast.AST]) -> bool:
         return False
     if writes_itself(effect):
         return False
-    if _stores(effect) and not _keeps_books(effect):
+    if _stores(effect) and not _keeps_books(effect, body):
         return False
     if names_write_between(effect, body, shared):
         return False
@@ -98,7 +102,7 @@ def writes_itself(effect: Effect) -> bool:
         is_statement = effect.text.startswith("its ")
         if is_statement or (effect.callee and effect.callee not in TRANSPORTS):
             return True  # it sends a mutation or a mail, or counts
-    if not effect.sure and _names_change(effect.callee):
+    if not effect.sure and (_names_change(effect.callee) or _is_message(effect)):
         return True
     return any(_is_write_text(text, CHANGE_KINDS) for text in effect.call_texts)
 
@@ -112,6 +116,25 @@ def _names_change(callee: str) -> bool:
     return verb is not None and verb.kind in WRITE_KINDS
 
 
+def _is_message(effect: Effect) -> bool:
+    """Whether a call sends something for which its function awaits no answer."""
+    words = split_name(effect.callee)
+    if not words or words[0] not in MESSAGES:
+        return False
+    if effect.text == f"it calls {effect.callee}()":
+        return True  # a function of a package, and not a method of a connection
+    return effect.discards and not _receives(effect.function)
+
+
+def _receives(function: ast.AST | None) -> bool:
+    """Whether a function makes a call that waits for what was sent, as `channel.recv(100)`."""
+    calls = list_calls(function) if function else ()
+    for call in calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr.startswith(AWAITED):
+            return True
+    return False
+
+
 def _stores(effect: Effect) -> bool:
     """Whether an effect visibly stores something.
 
@@ -120,13 +143,13 @@ def _stores(effect: Effect) -> bool:
     return effect.kind in STORES and (effect.sure or effect.discards)
 
 
-def _keeps_books(effect: Effect) -> bool:
+def _keeps_books(effect: Effect, body: Body) -> bool:
     """Whether a helper is named to sign in, log or cache, and stores nothing that is named otherwise."""
     function = effect.function
     name = function.name if isinstance(function, FUNCTIONS) else ""
     if not BOOKKEEPING.intersection(split_name(name)):
         return False
-    return not changes_records(effect)
+    return not changes_records(effect) and not keeps_data(effect, body.effects)
 
 
 def is_requested(

@@ -200,7 +200,7 @@ def _list_doubted_effects(evidence: Evidence) -> list[Effect]:
     for effect in evidence.weak:
         is_used = effect.sends and not effect.discards
         is_query = is_used and evidence.word in QUERIES
-        is_near = effect.depth <= 1 and not is_query
+        is_near = (effect.depth <= 1 or effect.sends) and not is_query
         if is_near or evidence.is_requested(effect, queries=is_query):
             doubted.append(effect)
     return doubted

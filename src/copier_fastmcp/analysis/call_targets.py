@@ -67,11 +67,11 @@ def resolve_call(
             place = project.resolve(module, argument)
             is_own_function = place is not None and isinstance(place.node, FUNCTIONS)
             is_known_call = project.dotted(module, argument) in load_calls("functions")
-            if (
-                is_own_function
-                or is_known_call
-                or (runs and isinstance(argument, ast.Attribute))
-            ):
+            is_imported = (
+                isinstance(argument, ast.Name) and argument.id in module.imports
+            )
+            may_be_function = isinstance(argument, ast.Attribute) or is_imported
+            if is_own_function or is_known_call or (runs and may_be_function):
                 yield _replace_function(module, call, argument)
 
 

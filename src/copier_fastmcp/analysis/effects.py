@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from ..auditing.verbs import parse_name, split_name
+from ..auditing.verbs import find_verb, parse_name, split_name
 from ..sources.modules import (
     FUNCTIONS,
     Function,
@@ -37,6 +37,7 @@ from .scopes import Scope, is_temporary, root_name, shorten_expression
 from .statements import (
     RUN,
     classify_statement,
+    creates_trigger,
     find_target,
     is_setup,
     read_text,
@@ -55,6 +56,7 @@ ENDINGS = {"kill", "terminate", "send_signal"}
 STARTED = re.compile(r"\b(?:Popen|create_subprocess_exec|create_subprocess_shell)\(")
 PROCESS = re.compile(r"(?i)(?:^|_|\.)(?:proc|process|child|popen)$")
 FOLDER_CALLS = {"mkdir", "makedirs"}
+FILE_WRITE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
 HTTP_CHANGES = {"put", "patch"}
 # The depth at which each function was read, with the parameters that its caller has written out.
 ReadDepths = dict[tuple[ast.AST, frozenset[str]], int]
@@ -75,6 +77,7 @@ class Effect:
         function: The function whose source shows it.
         discards: Whether nothing uses what the call returns.
         call_texts: The texts in the arguments of the call.
+        from_caller: Whether the call passes on what its function was passed.
     """
 
     kind: str
@@ -86,6 +89,12 @@ class Effect:
     function: ast.AST | None = field(default=None, repr=False)
     discards: bool = False
     call_texts: tuple[str, ...] = ()
+    from_caller: bool = False
+
+    @property
+    def writes_file(self) -> bool:
+        """Whether it writes a file as a whole, or adds to one."""
+        return FILE_WRITE.search(self.text) is not None
 
     @property
     def sends(self) -> bool:
@@ -168,9 +177,20 @@ class Visit:
         """The names in the function."""
         return self.facts.scope
 
-    def add(self, kind: str, sure: bool, text: str, *, aside: bool = False) -> None:
+    def add(
+        self,
+        kind: str,
+        sure: bool,
+        text: str,
+        *,
+        aside: bool = False,
+        from_caller: bool = False,
+    ) -> None:
         """Add an effect at this depth."""
-        self.effects.append(Effect(kind, sure, text, self.depth, aside=aside))
+        effect = Effect(
+            kind, sure, text, self.depth, aside=aside, from_caller=from_caller
+        )
+        self.effects.append(effect)
 
 
 class Reader:
@@ -310,7 +330,8 @@ class Reader:
             text = f"it sets {shorten_expression(node)}"
         sure = not _is_own_note(node, visit.depth)
         aside = ast.unparse(owner) in visit.facts.memos
-        visit.add(kind, sure, text, aside=aside)
+        from_caller = _passes_parameter(node, visit.scope)
+        visit.add(kind, sure, text, aside=aside, from_caller=from_caller)
 
     def _classify_named_statements(
         self, visit: Visit, call: ast.Call
@@ -398,8 +419,11 @@ class Reader:
         if not isinstance(callee.node, FUNCTIONS) or is_setup_name(callee.node.name):
             return
         whole = self.whole
-        for effect in self._read_apart(visit, callee):
-            if effect.sure and not effect.aside and changes_records(effect):
+        inner = self._read_apart(visit, callee)
+        for effect in inner:
+            if effect.aside or not effect.sure:
+                continue
+            if changes_records(effect) or keeps_data(effect, inner):
                 visit.effects.append(effect)
         self.whole = whole  # what prepares may call what it likes
 
@@ -422,6 +446,7 @@ class Reader:
             _name_function(call),
             discards=_discards(visit.module, call),
             call_texts=tuple(self._list_texts(visit.module, call, visit.scope)),
+            from_caller=_passes_parameter(call, visit.scope),
         )
         visit.effects.extend(effects)
         if any(effect.sure for effect in effects):
@@ -561,6 +586,55 @@ def changes_records(effect: Effect) -> bool:
     return bool(table) and load_words("bookkeeping").isdisjoint(split_name(table))
 
 
+def keeps_data(effect: Effect, effects: Iterable[Effect]) -> bool:
+    """Whether a helper that is named as if it prepared stores or removes what it is passed.
+
+    Tokens, sessions and caches are no data, nor are the lines of a server's log.
+
+    Args:
+        effect: An effect of the helper.
+        effects: All effects of the helper.
+    """
+    function = effect.function
+    if effect.kind not in WRITES or not effect.from_caller:
+        return False
+    if not isinstance(function, FUNCTIONS):
+        return False
+    words = split_name(function.name)
+    if not load_words("keepers").isdisjoint(words):
+        return effect.callee == "delete" and not is_temporary(effect.text)
+    if effect.kind in ("delete", "consume"):
+        return True
+    return not _is_log_line(function, words, effects)
+
+
+def _is_log_line(
+    function: ast.AST, words: Sequence[str], effects: Iterable[Effect]
+) -> bool:
+    """Whether a helper adds lines to a log of the server."""
+    if load_words("logs").isdisjoint(words) or _names_record_log(words):
+        return False
+    own = [effect for effect in effects if effect.function is function]
+    return any(effect.kind == "append" for effect in own)
+
+
+def _names_record_log(words: Sequence[str]) -> bool:
+    """Whether a log is named for records, as `visit_log` is, and not for what a server does: `access_log`."""
+    if words[-1] not in load_words("logs") or len(words) < 2:
+        return False
+    subject = words[-2]
+    return subject not in load_words("logged") and find_verb(subject) is None
+
+
+def _passes_parameter(node: ast.AST, scope: Scope) -> bool:
+    """Whether an expression uses a parameter of its function, also by a local name."""
+    parameters = scope.parameters - {"self", "cls"}
+    names = set(list_names(node))
+    for name in names & scope.assigned.keys():
+        names |= list_names(scope.assigned[name])
+    return not parameters.isdisjoint(names)
+
+
 def _build_effects(
     signals: Iterable[CallEffect],
     depth: int,
@@ -568,6 +642,7 @@ def _build_effects(
     *,
     discards: bool = False,
     call_texts: tuple[str, ...] = (),
+    from_caller: bool = False,
 ) -> list[Effect]:
     """Effects of one call at a depth."""
     effects: list[Effect] = []
@@ -580,6 +655,7 @@ def _build_effects(
             callee,
             discards=discards,
             call_texts=call_texts,
+            from_caller=from_caller,
         )
         effects.append(effect)
     return effects
@@ -647,7 +723,9 @@ def _classify_statement(text: str, depth: int, *, run: bool) -> list[Effect]:
     is_graphql = "mutation" in text or text.lstrip().startswith(("query", "{"))
     language = "GraphQL" if is_graphql else "SQL"
     words = f"its {language} says {start!r}"
-    return [Effect(kind, True, words, depth, aside=is_setup(text))]
+    is_own_trigger = depth == 0 and creates_trigger(text)
+    aside = is_setup(text) and not is_own_trigger
+    return [Effect(kind, True, words, depth, aside=aside)]
 
 
 def _read_counted_name(visit: Visit, target: ast.expr) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..auditing.verbs import parse_name, split_name
+from ..auditing.verbs import find_verb, parse_name, split_name
+from ..auditing.vocabulary import get_word_list
 from ..sources.modules import Module, Project, list_keyword_values, list_names
 from .call_arguments import (
     POST,
@@ -42,6 +43,7 @@ BUILTINS = {"setattr": "put", "delattr": "delete", "next": "consume"}
 REMOVALS = {"delete", "remove", "destroy", "erase", "purge"}
 WAITING = {"timeout", "block"}
 OPENERS = {"open", "builtins.open", "io.open", "aiofiles.open"}
+BARE_KINDS = {"add", "ensure", "change", "remove", "act"}
 CallEffect = tuple[str, bool, str]
 # Objects that stand for what is stored elsewhere.
 STORED = re.compile(
@@ -213,6 +215,9 @@ def _classify_function(
 ) -> Iterator[CallEffect]:
     """What a function of another package says by its verb."""
     target = module.imports.get(name)
+    if target is None and name in scope.enclosing_parameters:
+        yield from _classify_bare_verb(name, text)  # register(mcp, send)
+        return
     local = name in scope.assigned or name in scope.parameters or name in module.top
     if target is None and (local or hasattr(builtins, name)):
         return
@@ -229,8 +234,17 @@ def _classify_function(
     if name[:1].isupper() and (not parts or parts[-1] not in ASKS):
         return
     verbs = parse_name("_".join(parts))
+    if len(parts) == 1:
+        yield from _classify_bare_verb(parts[0], text)
     if len(parts) > 1 and verbs and verbs[0].kind != "read" and parts[-1] not in makes:
         yield KINDS.get(verbs[0].kind, "action"), False, text
+
+
+def _classify_bare_verb(name: str, text: str) -> Iterator[CallEffect]:
+    """What a function does whose whole name is a verb that writes or sends, as `send`."""
+    verb = find_verb(name)
+    if verb and verb.kind in BARE_KINDS and verb.word not in get_word_list("nouns"):
+        yield KINDS.get(verb.kind, "action"), False, text
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,13 @@ WORDS = re.compile(
     r"(?is)\b(from|into|set|where|return|table|index|values)\b|^(show|drop|truncate|explain|pragma|merge|grant|revoke|call|exec|vacuum|alter)\s+\w"
 )
 # A statement that is only a call, where it is known that it runs: `SELECT purge_old_rows(1)`.
-CALLS = re.compile(r"(?i)(?:select\s+[\w.]+\s*\(|copy\s+\S+\s+to\b)")
+CALLS = re.compile(
+    r"(?i)(?:select\s+[\w.]+\s*\(|copy\s+\S+\s+to\b|(?:vacuum|reindex|analyze|checkpoint)\s*(?:\w+\s*)?$|"
+    r"(?:optimize|refresh)\s+\w|create\s)"
+)
+SHORTEST = 6  # characters of a statement: VACUUM
+# What a trigger does later, at another statement.
+TRIGGER = re.compile(r"(?is)(create\s+(?:\w+\s+)?trigger\b.*?)\bbegin\b.*?;\s*end\b")
 REMARKS = re.compile(r"(?s)--[^\n]*|/\*.*?\*/")
 
 
@@ -128,7 +134,7 @@ def classify_statement(text: str, *, run: bool = False) -> str | None:
         return "action"
     if GRAPHQL_QUERY.match(text) and text.count("{") == text.count("}"):
         return "read"
-    plain = REMARKS.sub(" ", text)
+    plain = TRIGGER.sub(r"\1", REMARKS.sub(" ", text))
     kinds: set[str | None] = set()
     for statement in plain.split(";"):
         kinds.add(_classify_text(statement.strip(" \t\r\n("), run))
@@ -140,8 +146,8 @@ def classify_statement(text: str, *, run: bool = False) -> str | None:
 
 # Statements that only prepare: they lose nothing, and a second run changes nothing.
 SETUP = re.compile(
-    r"(?is)create\s+(?:unique\s+|virtual\s+)?(?:table|index|view|schema|trigger)\s+if\s+not\s+exists\b|"
-    r"create\s+temp(?:orary)?\s+table\b|alter\s+table\s+\S+\s+add\s+(?:column\s+)?\w|pragma\b"
+    r"(?is)create\s+(?:unique\s+|virtual\s+)?(?:table\s+if\s+not\s+exists\s+(?!\S+\s+as\b)|(?:index|view|schema|trigger)\s+if\s+not\s+exists\b)|"
+    r"create\s+temp(?:orary)?\s+table\b|alter\s+table\s+\S+\s+add\s+(?:column\s+)?\w|pragma\s+(?!(?:\w+\.)?incremental_vacuum\b)"
 )
 # A query by its form: its word with variables or a selection, or a selection of fields within fields.
 GRAPHQL_QUERY = re.compile(
@@ -161,9 +167,14 @@ def find_target(text: str) -> str:
     return target[1] if target else ""
 
 
+def creates_trigger(text: str) -> bool:
+    """Whether a text is the statement that creates a trigger, and not a schema that has one."""
+    return re.match(r"(?i)\s*create\s+(?:\w+\s+)?trigger\b", text) is not None
+
+
 def is_setup(text: str) -> bool:
     """Whether statements only prepare tables, or keep what names itself a cache or the version of a schema."""
-    for part in REMARKS.sub(" ", text).split(";"):
+    for part in TRIGGER.sub(r"\1", REMARKS.sub(" ", text)).split(";"):
         statement = part.strip()
         if not statement:
             continue
@@ -179,7 +190,7 @@ def is_setup(text: str) -> bool:
 
 def _classify_text(text: str, run: bool) -> str | None:
     is_call = run and CALLS.match(text)
-    if len(text) < 8 or not (is_call or WORDS.search(text)):
+    if len(text) < SHORTEST or not (is_call or WORDS.search(text)):
         return None
     first = re.match(r"[A-Za-z]+", text)
     if not first:
