@@ -105,9 +105,12 @@ def propose_behavior(name: str) -> str:
 
     As in macros/proposals.jinja: `nc_notes_delete_note` gets `delete`, never a behavior without a gate.
     """
-    parts = set(name.split("_"))
+    parts = name.split("_")
+    proposed: dict[str, str] = load_tables("language")["proposed"]
+    if parts[0] in proposed:
+        return proposed[parts[0]]
     for behavior, words in _list_proposals().items():
-        if parts & words:
+        if words.intersection(parts):
             return behavior
     return "put"
 

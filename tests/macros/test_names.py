@@ -262,3 +262,22 @@ def test_every_macro_is_documented() -> None:
             if line.startswith("{%- macro ") and not above.endswith("-#}"):
                 undocumented.append(f"{path.name}: {line}")
     assert undocumented == []
+
+
+@pytest.mark.parametrize(
+    ("domain", "text"),
+    [
+        ("notes", "Search and change notes."),
+        ("blog_posts", "Search and change blog posts."),
+        ("my_reading", "Tools for reading."),
+        ("our_team_notes", "Search and change team notes."),
+        ("reading", "Tools for reading."),
+        ("notes_server", "Search and change notes."),
+        ("inventory_mcp_server", "Tools for inventory."),
+        ("weather_api", "Tools for weather."),
+        ("my", "Tools for my."),
+        ("tools", "Search and change tools."),
+    ],
+)
+def test_the_usual_description_fits_the_subject(domain: str, text: str) -> None:
+    assert macro("names", "description", domain) == text

@@ -31,6 +31,10 @@ CREATE TABLE IF NOT EXISTS records (kind TEXT, id TEXT, data TEXT, PRIMARY KEY (
 CREATE TABLE IF NOT EXISTS counters (kind TEXT PRIMARY KEY, last INTEGER);
 """
 HOLDS = "EXISTS (SELECT 1 FROM json_tree(data) WHERE instr(lower(atom), lower(?)))"
+IS = "json_extract(data, ?) = json_extract(?, '$')"
+NOT = "coalesce(json_extract(data, ?), 0) = json_extract(?, '$')"
+ELEMENT = "SELECT 1 FROM json_each(data, ?) WHERE typeof(key) = 'integer'"
+IN = f"EXISTS ({ELEMENT} AND value = json_extract(?, '$'))"
 ELSE = "ON CONFLICT DO UPDATE SET"
 SAVE = f"INSERT INTO records VALUES (?, ?, ?) {ELSE} data = excluded.data"
 COUNT = f"INSERT INTO counters VALUES (?, 1) {ELSE} last = last + 1 RETURNING last"
@@ -95,7 +99,10 @@ class Backend:
         limit: int = 20,
         cursor: str | None = None,
     ) -> Page:
-        """Find records that hold the query's text and have the fields in `where` (None matches any)."""
+        """Find records that hold the query's text and have what `where` says (None matches any).
+
+        A list has a value that is one of its elements, and a missing field is no (False).
+        """
         if cursor is not None and not (cursor.isdecimal() and len(cursor) < 19):
             raise ToolError(f"cursor {cursor!r} is not from here; leave it out for the first page")
         clauses, values = ["kind = ?"], [kind]
@@ -107,8 +114,8 @@ class Backend:
                 clauses.append("id IN (SELECT CAST(value AS TEXT) FROM json_each(?))")
                 values.append(_json(value if isinstance(value, list) else [value]))
             elif value is not None:
-                clauses.append("json_extract(data, ?) = json_extract(?, '$')")
-                values.extend((f'$."{name}"', _json(value)))
+                clauses.append(f"({NOT if value is False else IS} OR {IN})")
+                values.extend((f'$."{name}"', _json(value)) * 2)
         rows = f"FROM records WHERE {' AND '.join(clauses)}"
         (total,) = self.db.execute(f"SELECT count(*) {rows}", values).fetchone()
         page = f"SELECT rowid, kind, id, data {rows} AND rowid > ? ORDER BY rowid LIMIT ?"
