@@ -25,7 +25,7 @@ from fastmcp.utilities.versions import VersionSpec
 from mcp_types import ToolAnnotations
 from pydantic import AnyUrl, Field, PrivateAttr
 
-from .confirmation.gate import Call, run_gated, serve
+from .confirmation.gate import Call, run_gated, serve, versioned_name
 from .declarations import Declaration, action
 from .private_api import (
     mounted_server,
@@ -79,7 +79,7 @@ class GuardedTool(CompactTool):
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool, once its caller may and a person agreed where that is asked."""
         if self._asks_itself:
-            with running(self._guard):
+            with running(self._guard, served_as=versioned_name(self)):
                 return await run_unchecked(self._tool, arguments)
         is_declared = self.declaration is not None
         declaration = self.declaration or action(title=self.title or self.name)

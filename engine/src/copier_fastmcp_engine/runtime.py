@@ -47,10 +47,19 @@ class Runtime(Protocol):
 
 @dataclass(frozen=True)
 class Frame:
-    """The running code: its innermost server, and its tool call."""
+    """The running code.
+
+    Attributes:
+        server: Its innermost server.
+        call: Its tool call.
+        path: The names of the tools that led to it, as the servers around its own serve them.
+        served_as: The name under which the server serves the tool that runs next, where it is mounted.
+    """
 
     server: Runtime
     call: "Call | None" = None
+    path: tuple[str, ...] = ()
+    served_as: str = ""
 
 
 _frame: ContextVar[Frame | None] = ContextVar("frame", default=None)
@@ -74,17 +83,23 @@ def current_server() -> Runtime:
 
 
 @contextlib.contextmanager
-def running(server: Runtime, call: "Call | None" = None) -> Iterator[None]:
+def running(
+    server: Runtime, call: "Call | None" = None, *, served_as: str = ""
+) -> Iterator[None]:
     """Run the block as code of a server.
 
     Args:
         server: The server.
         call: The call of a tool that the block belongs to; the one that runs already when left out.
+        served_as: The name under which the server serves the tool that runs next, where it is mounted.
     """
     outer = _frame.get()
+    path = outer.path if outer else ()
     if call is None and outer:
         call = outer.call
-    token = _frame.set(Frame(server, call))
+    if served_as:
+        path = (*path, served_as)
+    token = _frame.set(Frame(server, call, path, served_as))
     try:
         yield
     finally:

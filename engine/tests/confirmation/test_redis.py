@@ -11,9 +11,10 @@ import pytest
 from fastmcp import FastMCP
 from listening import free_port, running
 
-from copier_fastmcp_engine.confirmation.pending import PendingStore
+from copier_fastmcp_engine.confirmation.pending import COLLECTION, PendingStore
 from copier_fastmcp_engine.declarations import delete
 from copier_fastmcp_engine.guard import guard_of
+from copier_fastmcp_engine.redis_client import connect_redis
 from engine.tests.engine_support.calls import ACCEPT, CANNOT_ASK, call, message_of
 from engine.tests.engine_support.notes.server import TWO_STEP, notes_settings
 from engine.tests.engine_support.raw import ELICITS, Raw, connect
@@ -33,10 +34,10 @@ AWAY = "approvals are temporarily unavailable; try again later"
 
 
 @contextmanager
-def redis_on(port: int, folder: Path) -> Iterator[Any]:
-    """A Redis on a port until the block ends."""
+def redis_on(port: int, folder: Path, *more: str) -> Iterator[Any]:
+    """A Redis on a port until the block ends, with more options where some are needed."""
     assert PROGRAM
-    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", *more]
     with running([PROGRAM, *options, "--dir", str(folder)], port) as process:
         yield process
 
@@ -141,3 +142,53 @@ async def test_calls_of_one_moment_wait_for_a_connection(
         stored = [await store.get(name) for name in names]
         await close(store.store)
     assert stored == [{"asked": name} for name in names]
+
+
+@pytest.fixture(params=[(), ("--rename-command", "GETDEL", "")], ids=["new", "old"])
+def entries_of(
+    request: pytest.FixtureRequest, port: int, tmp_path: Path
+) -> Iterator[str]:
+    """The address of a Redis, also of one that cannot read and remove in one command."""
+    pytest.importorskip("redis")
+    with redis_on(port, tmp_path, *request.param):
+        yield f"redis://127.0.0.1:{port}/0"
+
+
+async def test_of_takes_at_once_one_gets_the_entry(entries_of: str) -> None:
+    stores = []
+    for _ in range(2):
+        stores.append(PendingStore(TWO_STEP, entries_of, 600, make_audit_log()))
+    taken: list[object] = []
+
+    async def take(store: PendingStore) -> None:
+        taken.append(await store.take("preview-a"))
+
+    await stores[0].put("preview-a", {"asked": "a"})
+    async with anyio.create_task_group() as group:
+        for number in range(40):
+            group.start_soon(take, stores[number % 2])
+    assert await stores[0].get("preview-a") is None
+    for store in stores:
+        await close(store.store)
+    assert taken.count({"asked": "a"}) == 1
+    assert taken.count(None) == 39
+
+
+async def test_an_entry_is_gone_when_its_time_is_over(entries_of: str) -> None:
+    store = PendingStore(TWO_STEP, entries_of, 600, make_audit_log())
+    await store.put("preview-a", {"asked": "a"}, 0.05)
+    await anyio.sleep(0.1)
+    assert await store.take("preview-a") is None
+    await close(store.store)
+
+
+async def test_replicas_of_two_releases_share_their_entries(entries_of: str) -> None:
+    redis_store = pytest.importorskip("key_value.aio.stores.redis")
+    earlier = redis_store.RedisStore(client=connect_redis(entries_of))
+    store = PendingStore(TWO_STEP, entries_of, 600, make_audit_log())
+    await earlier.put("preview-a", {"asked": "a"}, collection=COLLECTION, ttl=600)
+    assert await store.take("preview-a") == {"asked": "a"}
+    await store.put("preview-b", {"asked": "b"})
+    assert await earlier.get("preview-b", collection=COLLECTION) == {"asked": "b"}
+    await close(earlier)
+    await close(store.store)

@@ -148,7 +148,8 @@ def test_an_address_of_no_store_stops_the_start(tmp_path: Path) -> None:
 
 def test_redis_is_reached_over_tls_where_the_address_says_so() -> None:
     store: Any = make_store("rediss://127.0.0.1:1/0").store
-    assert type(store).__name__ == "RedisStore"
+    pool = store._client.connection_pool
+    assert pool.connection_class.__name__ == "SSLConnection"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs modes")

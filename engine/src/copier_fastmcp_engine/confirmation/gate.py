@@ -118,7 +118,8 @@ class Call:
     Attributes:
         ctx: The request's context.
         server: The server that runs the tool.
-        tool: The tool's name, with its version if it has one.
+        tool: The tool's name as its server serves it, with its version if it has one.
+        path: The names under which the servers around its own serve it, where it is mounted.
         confirm: The client's `confirm`; None where the tool has no such parameter to set.
         schema: The schema of the arguments.
         remedy: What a refusal tells the client to do.
@@ -133,6 +134,7 @@ class Call:
     ctx: Context
     server: Runtime
     tool: str
+    path: tuple[str, ...] = ()
     declaration: Declaration | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     confirm: bool | None = None
@@ -155,8 +157,9 @@ class Call:
 
     @cached_property
     def key(self) -> str:
-        """The digest that a confirmation is bound to: of this tool, these arguments and this caller."""
-        return digest(self.tool, self.arguments, caller_of(self.ctx))
+        """The digest that a confirmation is bound to: of this tool of this server, these arguments and this caller."""
+        place = [self.gate.policy.server_name, *self.path, self.tool]
+        return digest(place, self.arguments, caller_of(self.ctx))
 
     @property
     def fallback(self) -> Method:
@@ -210,10 +213,12 @@ async def serve(
     own_arguments = dict(arguments)
     if has_gate:
         own_arguments.pop("confirm", None)
+    frame = current_frame()
     call = Call(
         ctx=get_context(),
         server=server,
-        tool=_versioned_name(tool),
+        tool=_served_name(server, tool),
+        path=frame.path if frame else (),
         declaration=declaration,
         arguments=own_arguments,
         confirm=confirm,
@@ -246,7 +251,15 @@ async def serve(
         return interruption.instead
 
 
-def _versioned_name(tool: Tool) -> str:
+def _served_name(server: Runtime, tool: Tool) -> str:
+    """Return the name under which a server serves a tool, which may be mounted there, with its version."""
+    frame = current_frame()
+    if frame and frame.served_as and frame.server is server:
+        return frame.served_as
+    return versioned_name(tool)
+
+
+def versioned_name(tool: Tool) -> str:
     """Return a tool's name, with its version if it has one."""
     return tool.key.partition(":")[2].removesuffix("@")
 

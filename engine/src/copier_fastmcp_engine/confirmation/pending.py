@@ -17,7 +17,7 @@ from key_value.aio.stores.memory import MemoryStore
 from ..errors import StartError
 from ..places import describe_error, describe_place
 from ..policy import Policy
-from ..redis_client import connect_redis
+from ..redis_client import RedisEntries, connect_redis
 
 if TYPE_CHECKING:
     from ..audit_log import AuditLog
@@ -146,23 +146,29 @@ class PendingStore:
 
     async def take(self, name: str) -> dict[str, Any] | None:
         """Remove an entry and return it; when two requests take it at once, one of them gets it."""
-        entry = await self.get(name)
+        with _reaching(self._logger):
+            entry = await self._take(name)
+        if entry is not None:
+            self._budget.remove(name)
+        return entry
+
+    async def _take(self, name: str) -> dict[str, Any] | None:
+        """Take an entry out of the store."""
+        if isinstance(self.store, RedisEntries):
+            return await self.store.take(name, collection=COLLECTION)
+        entry = await self.store.get(name, collection=COLLECTION)
         if entry is None:
             return None
-        with _reaching(self._logger):
-            is_ours = await self.store.delete(name, collection=COLLECTION)
-        self._budget.remove(name)
+        is_ours = await self.store.delete(name, collection=COLLECTION)
         return entry if is_ours else None
 
 
-def _open_store(where: str) -> AsyncKeyValue:
+def _open_store(where: str) -> AsyncKeyValue | RedisEntries:
     """Open the key-value store that the setting `state` names."""
     if where == "memory":
         return MemoryStore()
     if where.startswith(("redis://", "rediss://")):
-        from key_value.aio.stores.redis import RedisStore
-
-        return RedisStore(client=connect_redis(where))
+        return RedisEntries(connect_redis(where))
     if "://" in where:
         remedy = "use memory, a folder, or a redis:// address"
         raise StartError(f"setting state: {describe_place(where)!r}: {remedy}")
