@@ -37,12 +37,10 @@ REFUSAL, LOST = (
     "not updated: ",
     "lost: ",
 )
-DIFFERS = (
-    "differs: "  # and those of policy files that an update did not bring to its release
-)
-EVERY_ERROR = (
-    "_every_error"  # with it, validators return each error, not only the first
-)
+# Begins the lines about policy files that an update did not bring to its release
+DIFFERS = "differs: "
+# With this answer, validators return every error, not only the first
+EVERY_ERROR = "_every_error"
 CHECKED = "COPIER_FASTMCP_CHECKED"  # set, the guard trusts that somebody has looked
 # Set, the guard accepts a switch of `engine` in an adopted server: the caller writes the requirement.
 PINS_ENGINE = "COPIER_FASTMCP_PINS_ENGINE"
