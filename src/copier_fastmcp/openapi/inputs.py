@@ -27,9 +27,8 @@ class Inputs:
 
     params: list[dict[str, Any]] = field(default_factory=list)
     path: str = ""
-    type: str = (
-        ""  # of the body, where it is neither application/json nor what `request` says
-    )
+    # The media type of the body, where neither application/json nor `request` names it
+    type: str = ""
     request: str = "json"  # or form, or multipart
     query: list[str] = field(default_factory=list)
     # Fields of a PATCH that may be emptied

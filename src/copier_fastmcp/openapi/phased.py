@@ -9,9 +9,8 @@ from ..errors import format_count, one_line
 from ..tools_answer import describe_source, parse_entries
 
 FILE = "docs/import.md"
-RECORD = (
-    ".copier-answers.import.json"  # what a later import of the document compares with
-)
+# What a later import of the document compares with
+RECORD = ".copier-answers.import.json"
 COMPARE = "compare `fake` in `tests/tools/` with what the API does, so that the suite proves the decorator"
 PHASES: tuple[Phase, ...] = (
     Phase(

@@ -38,9 +38,8 @@ from .policy_changes import (
 from .tool_differences import find_outdated_files, find_unmatched_tools
 from .worktrees import Worktree, is_merged, project_prefix, shorten
 
-MOVED = (
-    "The template is at "  # begins the subject of the commit that records a new address
-)
+# Begins the subject of the commit that records a new address
+MOVED = "The template is at "
 PASSED = "passed"
 INTERRUPTED = "stopped"
 SECONDS = 600

@@ -31,6 +31,7 @@ from .backend import Backend
 if TYPE_CHECKING:
     from .project import ProjectUnderTest
 
+SEPARATOR = re.compile("/|:[^/:]*$")  # of a path, as in notes/1:archive
 SAFE = ("GET", "HEAD", "OPTIONS", "QUERY")
 IDEMPOTENT = (*SAFE, "PUT", "DELETE")
 EFFECTS = {
@@ -42,9 +43,9 @@ EFFECTS = {
 TEXTS = ("query", "q", "search", "text", "term")
 SIZES = ("limit", "per_page", "page_size", "max_results")
 CONFLICT = 409
-SEPARATOR = re.compile("/|:[^/:]*$")  # of a path, as in notes/1:archive
 VERSIONS = ("etag", "version", "if_match", "revision")
 Record = dict[str, Any]
+Refusal = tuple[int, str]  # the status and the message that refuse a write
 Effect = str | Callable[["Fake", httpx2.Request], httpx2.Response]
 
 
@@ -162,25 +163,21 @@ class Fake:
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
         """Respond to a request, and record its effect."""
-        method = request.method
-        whole_path, _, _ = request.url.raw_path.decode().partition("?")
-        path = whole_path.strip("/").removeprefix(self.base).strip("/")
-        rule = self._find_rule(method, path)
-        usual_effect = EFFECTS.get(method, "finds")
-        effect: Effect = rule.get("does", usual_effect)
-        names = rule.get("names", ())
-        places = _list_places(path, names, parse_arguments(request))
+        path = request.url.raw_path.decode().partition("?")[0].strip("/")
+        path = path.removeprefix(self.base).strip("/")
+        rule = self._find_rule(request.method, path)
+        effect: Effect = rule.get("does", EFFECTS.get(request.method, "finds"))
+        places = _list_places(path, rule.get("names", ()), parse_arguments(request))
         answer = self.apply_effect(effect, places, request, rule)
-        status = answer.status_code
         accumulates = False
-        if method not in SAFE and status < 500:
+        if request.method not in SAFE and answer.status_code < 500:
             once = copy.deepcopy(self.records)
             self.apply_effect(effect, places, request, rule)
-            accumulates = self.records != once
-            self.records = once
-        self.sent.append(Sent(method, f"/{path}", effect, accumulates, status))
+            accumulates, self.records = self.records != once, once
+        status = answer.status_code
+        self.sent.append(Sent(request.method, f"/{path}", effect, accumulates, status))
         if rule.get("lists") and answer.is_success:
-            return httpx2.Response(status, json=[answer.json()])
+            return httpx2.Response(answer.status_code, json=[answer.json()])
         return answer
 
     def _find_rule(self, method: str, path: str) -> Mapping[str, Any]:
@@ -218,13 +215,11 @@ class Fake:
             return self.find_records(effect, path, request, adds)
         old = self.records.get(path)
         place = path if old is not None else self._find_parent(path, rule)
-        refusal = self._find_refusal(effect, path, place, request)
-        if refusal is not None:
-            return build_failure(refusal.status, refusal.message)
+        if refusal := self._find_refusal(effect, path, place, request):
+            return build_failure(*refusal)
         if effect == "removes":
-            is_exact = old is not None or request.method == "DELETE"
-            top = path if is_exact or place is None else place
-            return self._remove(path, top, adds)
+            exact = old is not None or place is None or request.method == "DELETE"
+            return self._remove(path, path if exact else str(place), adds)
         if effect == "sets" and place is not None:
             change = self._build_change(path, place, request)
             record = self.records[place] | change
@@ -246,12 +241,12 @@ class Fake:
         path: str,
         place: str | None,
         request: httpx2.Request,
-    ) -> "Refusal | None":
+    ) -> Refusal | None:
         """Return why a write is refused, or None."""
         old = self.records.get(path)
-        missing = Refusal(404, f"there is no {path}")
+        missing = 404, f"there is no {path}"
         if effect == "makes" and request.method == "PUT" and old is not None:
-            return Refusal(409, f"{path} is there already")
+            return 409, f"{path} is there already"
         if effect in ("merges", "removes", "sets") and place is None:
             has_children = any(p.startswith(f"{path}/") for p in self.records)
             if effect != "removes" or not has_children:
@@ -493,28 +488,20 @@ def bump(version: Any) -> Any:
     return version + 1 if isinstance(version, int) else f"{version}+"
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """The status and the message that refuse a write."""
-
-    status: int
-    message: str
-
-
 def find_conflict(old: Record | None, request: httpx2.Request) -> Refusal | None:
     """Return why a write is refused: a record exists, is missing, or was changed since."""
     record = old or {}
     expected = request.headers.get("If-Match", "*")
     if old is not None and request.headers.get("If-None-Match") == "*":
-        return Refusal(412, "it is there already")
+        return 412, "it is there already"
     if expected != "*" and expected != etag(record):
-        return Refusal(412, "it was changed since")
+        return 412, "it was changed since"
     arguments = parse_arguments(request)
     for name in VERSIONS:
         if name not in arguments or name not in record:
             continue
         if str(arguments[name]) != str(record[name]):
-            return Refusal(409, "it was changed since")
+            return 409, "it was changed since"
     return None
 
 
