@@ -10,7 +10,9 @@ import difflib
 import json
 import os
 import re
+import shutil
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -280,7 +282,8 @@ class CollectedTests(PytestRunner):
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember what failed, and how long each test takes."""
         if report.failed:
-            self.failures.append(f"{report.nodeid}\n{report.longreprtext}")
+            reason = report.longreprtext.rpartition("\nE ")[2].partition("\n")[0]
+            self.failures.append(f"{report.nodeid}: {reason.strip()}")
         so_far = self.seconds.get(report.nodeid, 0)
         self.seconds[report.nodeid] = so_far + report.duration
 
@@ -307,7 +310,7 @@ class CollectedTests(PytestRunner):
                 measured.switch_context(item.nodeid)
                 if not self.run_item(item, following):
                     failed.add(item.nodeid)
-                    print("left out:", *self.failures, file=sys.__stdout__)
+                    print("\nleft out:", self.failures[0], file=sys.__stdout__)
                 else:
                     for function in state()._stats:
                         known = state().tests_by_mangled_function_name[function]
@@ -397,14 +400,20 @@ def run_mutants(words: list[str]) -> int:
     """Collect the tests, and run mutmut on them."""
     mutmut.setup_source_paths()
     settings = config()
+    # Other runs of pytest delete their oldest folders, and this one may take an hour
+    folder = tempfile.mkdtemp(prefix="mutate-")
     arguments = [
         "--rootdir=.",
+        f"--basetemp={folder}",
         "--tb=short",
         *settings.pytest_add_cli_args,
         *settings.pytest_add_cli_args_test_selection,
     ]
-    with change_cwd("mutants"):
-        return int(pytest.main(arguments, plugins=[MutationRun(words)]))
+    try:
+        with change_cwd("mutants"):
+            return int(pytest.main(arguments, plugins=[MutationRun(words)]))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main() -> int:
