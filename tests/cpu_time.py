@@ -18,9 +18,8 @@ from pathlib import Path
 import pytest
 
 TICKS = os.sysconf("SC_CLK_TCK")
-BECOME_SUBREAPER = (
-    36  # of prctl(2): a process whose parent has ended stays below this one
-)
+# Of prctl(2): a process whose parent has ended stays below this one
+BECOME_SUBREAPER = 36
 FOLDER = os.environ.get("CPU_TIME", "")
 MOST = 40
 

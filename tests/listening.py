@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-PATIENCE = (
-    120  # seconds for what takes one or two, on a machine that has much else to do
-)
+# Seconds for what takes one or two, on a machine that has much else to do
+PATIENCE = 120
 
 
 @contextlib.contextmanager

@@ -90,7 +90,9 @@ class Strict(Settings):
     ids=["missing", "together", "address", "named", "plain"],
 )
 def test_an_invalid_setting_reveals_no_other_value(
-    monkeypatch: pytest.MonkeyPatch, values: dict[str, Any], expected: str
+    monkeypatch: pytest.MonkeyPatch,
+    values: dict[str, Any],
+    expected: str,
 ) -> None:
     monkeypatch.setenv("NOTES_MCP_STATE_KEYS", "hunter2" * 6)
     with pytest.raises(ValidationError) as error:
@@ -101,13 +103,23 @@ def test_an_invalid_setting_reveals_no_other_value(
 
 
 def test_what_only_equals_a_default_is_shown() -> None:
-    defaults = {"bool": True, "number": 1.0, "none": None, "list": [1]}
+    defaults = {
+        "bool": True,
+        "number": 1.0,
+        "none": None,
+        "list": [1],
+    }
     properties = {}
     for name, value in defaults.items():
         properties[name] = {"default": value}
     schema = {"properties": properties}
     assert changed_arguments(defaults, schema) == {}
-    sent = {"bool": 1, "number": True, "none": False, "list": [True]}
+    sent = {
+        "bool": 1,
+        "number": True,
+        "none": False,
+        "list": [True],
+    }
     assert changed_arguments(sent, schema) == sent
 
 

@@ -253,7 +253,10 @@ async def test_an_injected_tool_has_its_declaration_and_obeys_the_subset(
     with collecting(guard_of(server).declared_elsewhere):
         declare("destroy", "delete", title="Destroy")
         declare("look", "read", title="Look")
-    tools = [Tool.from_function(destroy), Tool.from_function(destroy, name="look")]
+    tools = [
+        Tool.from_function(destroy),
+        Tool.from_function(destroy, name="look"),
+    ]
     server.add_middleware(ToolInjectionMiddleware(tools))
     async with client_of(server, era) as client:
         (tool,) = await client.list_tools()

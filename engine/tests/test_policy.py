@@ -147,7 +147,11 @@ def test_a_meter_is_named_after_the_server(monkeypatch: pytest.MonkeyPatch) -> N
             "always always always always",
             "'maybe' is not one of",
         ),
-        ("true false true said", "always always always often", "'often' is not one of"),
+        (
+            "true false true declared",
+            "always always always often",
+            "'often' is not one of",
+        ),
         ("true false true", "always always always always", "write 4 words"),
     ],
 )
@@ -161,7 +165,7 @@ def test_a_wrong_word_in_a_profile_is_one_line(
 
 def profile(**changes: object) -> SimpleNamespace:
     """Return the constants of a rendered profile.py."""
-    row = ("true false true said", "always always always always")
+    row = ("true false true declared", "always always always always")
     names = ["read", "create", "ensure", "append", "update", "put", "delete", "action"]
     constants: dict[str, object] = {
         "__name__": "notes_mcp.policy.profile",

@@ -56,7 +56,10 @@ def make_auth(kind: str, base: str) -> AuthProvider:
 
 @asynccontextmanager
 async def serve_tools(
-    monkeypatch: pytest.MonkeyPatch, kind: str, *, public: bool = True
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    *,
+    public: bool = True,
 ) -> AsyncIterator[str]:
     """Serve these tools over HTTP; yield the server's address."""
 
@@ -74,14 +77,26 @@ async def serve_tools(
 
 # The request, and the status for each caller: without a token, a broken one, one without the scope, one with it
 REQUESTS: dict[str, tuple[Any, list[int]]] = {
-    "list": (build_request("tools/list"), [200, 401, 200, 200]),
-    "open tool": (build_call("zz_open"), [200, 401, 200, 200]),
-    "scoped tool": (build_call("zz_scoped"), [401, 401, 403, 200]),
+    "list": (
+        build_request("tools/list"),
+        [200, 401, 200, 200],
+    ),
+    "open tool": (
+        build_call("zz_open"),
+        [200, 401, 200, 200],
+    ),
+    "scoped tool": (
+        build_call("zz_scoped"),
+        [401, 401, 403, 200],
+    ),
     "scoped resource": (
         build_request("resources/read", uri="zz://scoped"),
         [401, 401, 403, 200],
     ),
-    "batch": ([build_call("zz_open")], [401, 401, 400, 400]),
+    "batch": (
+        [build_call("zz_open")],
+        [401, 401, 400, 400],
+    ),
 }
 
 

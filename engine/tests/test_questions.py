@@ -99,7 +99,10 @@ def connect(era: str, handler: Callable[..., Any] | None, **fields: Any) -> Clie
 
 
 async def call_as_raw_client(
-    era: str, answer: dict[str, Any] | str, tool: str, **arguments: Any
+    era: str,
+    answer: dict[str, Any] | str,
+    tool: str,
+    **arguments: Any,
 ) -> dict[str, Any]:
     """Call a tool as a client that does not check what its user fills in."""
     if isinstance(answer, str):

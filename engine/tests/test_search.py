@@ -54,7 +54,10 @@ async def test_two_tools_are_listed_with_hints_that_hold(era: str) -> None:
     assert call.annotations.read_only_hint is False
     assert call.annotations.destructive_hint is True
     assert "board" in search.description
-    definitions = [search.model_dump(mode="json"), call.model_dump(mode="json")]
+    definitions = [
+        search.model_dump(mode="json"),
+        call.model_dump(mode="json"),
+    ]
     assert len(json.dumps(definitions)) < 8_000
 
 

@@ -41,7 +41,10 @@ VALUES: list[Any] = [
 ]
 PARTS: list[tuple[Any, Any]] = [
     ({**OPTIONAL, "default": None}, OPTIONAL),
-    ({"anyOf": [{"enum": ["x"], "type": "string"}, NULL]}, {"enum": ["x", None]}),
+    (
+        {"anyOf": [{"enum": ["x"], "type": "string"}, NULL]},
+        {"enum": ["x", None]},
+    ),
     ({"anyOf": [{"const": "x", "type": "string"}, NULL]}, None),
     ({"anyOf": [TEXT, NUMBER, NULL]}, None),
     ({"anyOf": [{**OBJECT, "allOf": [OBJECT]}, NULL]}, None),
@@ -88,7 +91,10 @@ ARGUMENTS: list[tuple[Any, Any]] = [
         {**OPTIONAL, "default": None, "description": "The part."},
         {**TEXT, "description": "The part."},
     ),
-    ({"anyOf": [TEXT, NUMBER, NULL], "default": None}, {"anyOf": [TEXT, NUMBER]}),
+    (
+        {"anyOf": [TEXT, NUMBER, NULL], "default": None},
+        {"anyOf": [TEXT, NUMBER]},
+    ),
     ({**OPTIONAL, "default": "x"}, None),
     (OPTIONAL, None),
     ({**OBJECT, "additionalProperties": True, "default": {}}, None),

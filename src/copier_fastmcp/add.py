@@ -176,9 +176,8 @@ def add(
         with inside_worktree() as worktree:
             if is_asking:
                 source, version = answers["_src_path"], answers["_commit"]
-                copier_process.require_trust(
-                    source, version, version, trust=trust
-                )  # refused before it asks
+                # A template without trust is refused before the first question
+                copier_process.require_trust(source, version, version, trust=trust)
                 tool = _ask_tool(answers)
             make = _add_to_adopted if answers.get("adopted") else _add_to_generated
             added = make(

@@ -39,7 +39,7 @@ from .sources.registrations import SourceTool
 
 # What clients of a tool see that asks a person from now on.
 ANSWERS_CHANGE = (
-    "each asks a person from now on, takes `confirm` besides, and answers "
+    "each asks the user from now on, also accepts `confirm`, and returns "
     "{confirmed, approved_by, outcome, preview, result} with its own answer in `result`"
 )
 

@@ -114,7 +114,7 @@ def _build_truth(
     """Return what the tables say of each hint of a behavior."""
     truth: dict[Hint, str] = {}
     for hint in WIRE_NAMES:
-        value = behavior.get(hint, "said")
+        value = behavior.get(hint, "declared")
         if value == "policy":
             value = overwriting_destroys
         truth[hint] = str(value).lower()

@@ -163,13 +163,12 @@ def main(words: Sequence[str] | None = None) -> int:
     words, debug = _split_debug(sys.argv[1:] if words is None else words)
     os.environ.update(QUIET_SSH | os.environ | QUIET_GIT)
     with suppress(ValueError):  # outside the main thread
-        signal.signal(
-            signal.SIGTERM, signal.default_int_handler
-        )  # it puts back what it did, too
+        # At SIGTERM a verb puts back what it did, as at Ctrl-C
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = _dispatch(words)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read us has seen enough
+    except BrokenPipeError:  # the reader of the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

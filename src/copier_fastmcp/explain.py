@@ -32,7 +32,7 @@ def explain(
     if json_output:
         print(json.dumps({"id": rule, **entry}, indent=2, ensure_ascii=False))
         return
-    print_text(f"{rule}: {entry['text']}\nFix: {entry['mend']}")
+    print_text(f"{rule}: {entry['text']}\nFix: {entry['fix']}")
     print_text(f"Source: {entry['source']}\nApplies to: {', '.join(entry['profiles'])}")
     if "fails" in entry:
         print_text(f"When: warns since {entry['warns']}, fails from {entry['fails']}")

@@ -56,6 +56,9 @@ def _load_profile() -> dict[str, Any]:
 def _compute_truth(pinned: Pinned, profile: Mapping[str, Any]) -> dict[str, bool]:
     """Return what a tool does, also for hints that the profile leaves out.
 
+    `Policy.truth` computes it from a declaration. The lock has no declaration: an action's own hints are known only
+    from the hints that it serves, so the meaning is computed backwards from these.
+
     Args:
         pinned: The tool in the lock.
         profile: The project's profile.

@@ -57,7 +57,7 @@ def import_(
     document added, removed and changed, and keeps what you edited.
 
     Args:
-        file: The document, JSON or YAML; files that it refers to lie beside it or below.
+        file: The document, JSON or YAML; files that it refers to are in its folder or below it.
         out: The answers file to write; without it, answers are printed.
         tag: Only operations with such a tag, as in "issues" or "repo*". Repeat it for more.
         path: Only such paths, as in "/repos/*/issues*".

@@ -161,7 +161,7 @@ def _check_reachable(trials: Sequence[Trial]) -> None:
     """Stop where no call succeeded.
 
     Raises:
-        UnableError: Every call failed; the first reason is told.
+        UnableError: Every call failed; the message has the first reason.
     """
     called = []
     for trial in trials:

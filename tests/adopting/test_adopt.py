@@ -176,7 +176,7 @@ def test_a_tool_that_came_later_is_adopted_too(
     assert main(["adopt", str(mine), "--unattended"]) == 0
     assert uncommitted(mine) == {"server.py", "tests/tools/test_purge_notes.py"}
     stderr = capsys.readouterr().err
-    assert "\npurge_notes: each asks a person" in f"\n{stderr}", "no other tool changes"
+    assert "\npurge_notes: each asks the user" in f"\n{stderr}", "no other tool changes"
     assert "read_next" not in stderr, "what is declared is not asked about again"
     assert '    title="Purge Notes",\n' in (mine / "server.py").read_text()
 
@@ -283,7 +283,7 @@ def test_a_report_of_rows_needs_no_clean_tree_and_writes_nothing(
     assert main(["adopt", str(folder), "--dry-run", "--unattended"]) == 0
     stderr = capsys.readouterr().err
     assert (
-        "\ndelete_note, read_next: each asks a person from now on, takes `confirm`"
+        "\ndelete_note, read_next: each asks the user from now on, also accepts `confirm`"
         in stderr
     )
     assert "1 file would be changed, " in stderr

@@ -6,9 +6,8 @@ import pytest
 from adopting.blind.measure import fetch, load_labels, measure
 
 LABELS = load_labels() | load_labels("second.tsv")
-AT_RUN_TIME = (
-    "mcp-server-apache-airflow==0.2.10"  # it registers a table of functions in a loop
-)
+# It registers a table of functions in a loop
+AT_RUN_TIME = "mcp-server-apache-airflow==0.2.10"
 
 
 @pytest.mark.nightly

@@ -209,7 +209,7 @@ TITLES = {
     "blind": "## Lists that no rule was made on",
     "seen": "## Lists that rules were made on",
 }
-MEND = "write it anew with `python tests/audit/figures.py --write`"
+FIX = "write it anew with `python tests/audit/figures.py --write`"
 
 
 def format_report() -> str:

@@ -45,7 +45,7 @@ def test_recall_and_precision(which: str) -> None:
 
 def test_the_report_is_what_the_audit_finds() -> None:
     assert (HERE / "report.md").read_text(encoding="utf-8") == format_report(), (
-        figures.MEND
+        figures.FIX
     )
 
 

@@ -24,7 +24,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """v1, and v2 with a new rule, another text in each policy ADR and a newer dependency."""
     clone = clone_template(tmp_path_factory.mktemp("template"), tag="v1.0.0")
     valid = '    "name-valid": {'
-    words = '"text": "Long names are cut.", "source": "our house", "mend": "shorten it"'
+    words = '"text": "Long names are cut.", "source": "our house", "fix": "shorten it"'
     short = f'    "name-short": {{"profiles": ["policy"], {words}}},\n'
     check = '    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", tool.name):\n'
     longer = f'    if len(tool.name) > {LONG}:\n        yield "name-short", "the name is long"\n'

@@ -174,7 +174,7 @@ def test_in_a_pipe_a_finding_is_a_line_and_none_is_cut(
     lines = done.stdout.splitlines()[: len(findings)]
     whole = set()
     for finding in findings:
-        whole.add((finding["tool"], finding["message"], finding["mend"]))
+        whole.add((finding["tool"], finding["message"], finding["fix"]))
     rows = set()
     for line in lines:
         rows.add((line.split("\t")[0], *line.split("\t")[2:]))
@@ -182,7 +182,7 @@ def test_in_a_pipe_a_finding_is_a_line_and_none_is_cut(
     for finding in whole:
         cells.add(tuple(" ".join(part.split()) for part in finding))
     assert rows == cells
-    assert all(finding["mend"] in done.stdout for finding in findings)
+    assert all(finding["fix"] in done.stdout for finding in findings)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminal")

@@ -94,7 +94,7 @@ DATED = {
     "fails": "2027-03-01",
     "profiles": ["policy"],
     "text": "Short.",
-    "mend": "x",
+    "fix": "x",
 }
 CHANGES: dict[str, tuple[dict[str, Any], str, set[tuple[str, str, bool]]]] = {
     "a gate is lost": (
@@ -306,7 +306,7 @@ def test_a_listing_of_repositories(tmp_path: Path) -> None:
 
 
 # The kinds of change that a fork makes, each with the line of the plan that it causes for two servers.
-RULE = '"text": "Names are short.", "source": "our house", "mend": "shorten it"'
+RULE = '"text": "Names are short.", "source": "our house", "fix": "shorten it"'
 DATE = '"warns": "v2.0.0", "fails": "2999-01-31"'
 FINER_TEXT = '{"behavior": "read", "tools": ["get_note"], "hint": "open_world", "value": false, "why": "It is ours."}'
 FORK: dict[str, tuple[Edit, str]] = {

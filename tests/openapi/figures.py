@@ -99,7 +99,7 @@ def extract_body(row: Operation) -> dict[str, Any]:
         properties = {}
     choices = {}
     for field, source in properties.items():
-        if enum := row.document.followed(source).get("enum"):
+        if enum := row.document.resolve_if_possible(source).get("enum"):
             choices[field] = enum
     return {
         "kinds": [*row.contents],

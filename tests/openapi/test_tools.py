@@ -251,7 +251,7 @@ def test_a_body_is_flattened() -> None:
     assert to["choices"] == ["door", "shop"]
     assert result.left_out == [
         "field old (deprecated)",
-        "either: one of 2 forms is not told apart",
+        "either: one of 2 forms cannot be recognized",
         "field a b (its name)",
     ]
     assert "secret" in result.findings[0]

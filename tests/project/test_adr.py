@@ -95,7 +95,7 @@ def test_the_table_of_behaviors_is_the_codes(profile: str) -> None:
         )
         for cell, hint, word, mode in cases:
             value = hint == "open_world" or word == "true"
-            if word == "said" and hint != "open_world":
+            if word == "declared" and hint != "open_world":
                 expected = {
                     "always": "as declared",
                     "true": "where true",

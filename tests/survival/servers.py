@@ -77,7 +77,7 @@ def _row(profile: str, old: str, new: str) -> Edit:
 
 
 def _rule(name: str, limit: int) -> list[Edit]:
-    words = '"text": "Names are short.", "source": "our house", "mend": "shorten it"'
+    words = '"text": "Names are short.", "source": "our house", "fix": "shorten it"'
     check = f'    if len(tool.name) > {limit}:\n        yield "{name}", "the name is long"\n'
     place = "    if tool.copies > 1:\n"
     entry = f'    "{name}": {{"profiles": ["policy"], {words}}},\n'

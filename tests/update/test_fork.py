@@ -15,7 +15,7 @@ TABLES = "src/copier_fastmcp/tables.json"
 CI = "template/.github/workflows/ci.yml.jinja"
 LICENSE = "template/{% if license != 'none' %}LICENSE{% endif %}.jinja"
 PROJECT = "template/pyproject.toml.jinja"
-WORDS = '"text": "Names are short.", "source": "our house", "mend": "shorten it"'
+WORDS = '"text": "Names are short.", "source": "our house", "fix": "shorten it"'
 FINER = '{"behavior": "read", "tools": ["get_note"], "hint": "open_world", "value": false, "why": "It is ours."}'
 CONFIRM = '"explicit": {"hints": "explicit", "destructive": "deletes_and_overwrites", "confirm": '
 HOUSE: dict[str, Edit] = {

@@ -73,7 +73,7 @@ def test_b_a_new_rule(repository: Path, tmp_path: Path) -> None:
     project = start(repository, tmp_path / "p")
     assert "failed" not in run_suite(project)
     name_rule = '    "name-valid": {'
-    short = '    "name-short": {"profiles": ["policy"], "text": "Long names are cut.", "source": "our house", "mend": "shorten it"},\n'
+    short = '    "name-short": {"profiles": ["policy"], "text": "Long names are cut.", "source": "our house", "fix": "shorten it"},\n'
     place = "    if tool.copies > 1:\n"
     check = (
         '    if len(tool.name) > 11:\n        yield "name-short", "the name is long"\n'

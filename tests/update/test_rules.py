@@ -117,7 +117,7 @@ def released_rule(repository: Path, tag: str, **when: str) -> None:
     words = {
         "text": f"Names are cut in {tag}.",
         "source": "our house",
-        "mend": "shorten it",
+        "fix": "shorten it",
     } | when
     entry = f'    "name-short": {json.dumps({"profiles": ["policy"]} | words)},\n'
     place, first = "    if tool.copies > 1:\n", '    "name-valid": {'

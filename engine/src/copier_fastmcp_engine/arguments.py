@@ -16,14 +16,18 @@ PLAIN_TYPES = {"any", "boolean", *NUMBER_TYPES}
 def describe_errors(error: ValidationError) -> str:
     """Return what is wrong with the arguments of a call, a few errors at most, on one line."""
     lines = []
-    for row in error.errors(include_url=False, include_input=False)[:MAX_ERRORS]:
+    rows = error.errors(include_url=False, include_input=False)
+    for row in rows[:MAX_ERRORS]:
         place = ".".join(map(str, row["loc"])) or "arguments"
         lines.append(f"{place}: {row['msg']}")
     return " ".join("; ".join(lines).split())
 
 
 def find_type_mistakes(
-    value: object, schema: Schema, root: Schema | None = None, place: str = ""
+    value: object,
+    schema: Schema,
+    root: Schema | None = None,
+    place: str = "",
 ) -> str:
     """Name an argument that has a boolean for a number or text, or a number for a boolean; empty when none has.
 
@@ -56,12 +60,11 @@ def find_type_mistakes(
 
 def _find_expected_types(value: float, leaves: list[Schema]) -> str:
     """Return the types that a boolean or a number cannot be converted to; empty when one of them accepts it."""
-    kinds: set[str] = set()
-    for leaf in leaves:
-        kinds.add(str(leaf.get("type", "any")))
+    types = _list_types(leaves)
     wrong_types = NUMBER_TYPES if isinstance(value, bool) else {"boolean"}
-    if kinds & wrong_types and not kinds & (PLAIN_TYPES - wrong_types):
-        return " or ".join(sorted(kinds))
+    right_types = PLAIN_TYPES - wrong_types
+    if types & wrong_types and not types & right_types:
+        return " or ".join(sorted(types))
     return ""
 
 
@@ -73,32 +76,51 @@ def spell_numbers(value: Any, schema: Schema, root: Schema | None = None) -> Any
     root = schema if root is None else root
     leaves = list(_list_leaves(schema, root))
     if isinstance(value, int | float) and not isinstance(value, bool):
-        kinds = {str(leaf.get("type", "any")) for leaf in leaves} - {"null"}
-        if kinds != {"string"}:
-            return value
-        is_whole = isinstance(value, float) and value.is_integer()
-        return json.dumps(int(value) if is_whole else value)
+        kinds = _list_types(leaves) - {"null"}
+        return _spell(value) if kinds == {"string"} else value
     if isinstance(value, list):
-        parts, container = dict(enumerate(value)), "array"
+        parts = dict(enumerate(value))
+        container = "array"
     elif isinstance(value, dict):
-        parts, container = value, "object"
+        parts = value
+        container = "object"
     else:
         return value
-    leaves = [leaf for leaf in leaves if leaf.get("type", "any") in (container, "any")]
+    containers = [leaf for leaf in leaves if _get_type(leaf) in (container, "any")]
     spelled = value.copy()
     for part, item in parts.items():
-        inner = [_find_part_schema(leaf, part) for leaf in leaves]
+        inner = [_find_part_schema(leaf, part) for leaf in containers]
         # Where a part has no schema, anything is accepted as it is.
         if inner and all(isinstance(schema, dict) for schema in inner):
             spelled[part] = spell_numbers(item, {"anyOf": inner}, root)
     return spelled
 
 
+def _spell(number: float) -> str:
+    """Return a number as text; a whole one without a fraction."""
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    return json.dumps(number)
+
+
+def _get_type(leaf: Schema) -> str:
+    """Return the type of a schema; `any` where it has none."""
+    return str(leaf.get("type", "any"))
+
+
+def _list_types(leaves: list[Schema]) -> set[str]:
+    """Return the types of some schemas."""
+    return {_get_type(leaf) for leaf in leaves}
+
+
 def _find_part_schema(leaf: Schema, part: str | int) -> object:
     """Return the schema of a property of an object, or of an item of a list."""
     default = leaf.get("additionalProperties", leaf.get("items"))
-    named = leaf.get("properties") or dict(enumerate(leaf.get("prefixItems", ())))
-    return named.get(part, default)
+    properties = leaf.get("properties")
+    if properties:
+        return properties.get(part, default)
+    prefix_items: dict[Any, object] = dict(enumerate(leaf.get("prefixItems", ())))
+    return prefix_items.get(part, default)
 
 
 def _list_leaves(schema: Schema, root: Schema) -> Iterator[Schema]:

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 if sys.platform != "win32":
     import fcntl
 
-MOST = (
-    16 * 2**20
-)  # bytes of one file; a full one is kept beside it, under a name of its own
+# Bytes of one file; a full one is kept next to it, under a name of its own
+MOST = 16 * 2**20
 STREAMS = ("stdout", "stderr")
 LATE = (
     "nothing is changed while the audit log cannot be written ({}); tell the operator"
@@ -145,9 +144,8 @@ class AuditLog:
                 )
                 full = 0 < size > MOST - len(data) and not self._grows
                 if not full and (written := file.write(data) or 0) < len(data):
-                    if (
-                        os.fstat(at).st_size == size + written
-                    ):  # no other program wrote behind it
+                    # No other program wrote behind it
+                    if os.fstat(at).st_size == size + written:
                         file.truncate(size)
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             if full:
@@ -163,7 +161,7 @@ class AuditLog:
         except OSError as error:
             self._grows = True
             self._logger.warning(
-                "the audit trail %s is full and grows on: %s",
+                "the audit log %s is full and grows on: %s",
                 path,
                 _describe_reason(error),
             )
@@ -201,9 +199,8 @@ def recording(call: "Call", tool: Tool) -> Iterator[Callable[[ToolResult], ToolR
     declaration = getattr(tool, "declaration", None)
     behavior = declaration.behavior if declaration else "undeclared"
     caller_facts = caller(call.ctx)
-    sealed = log.seal(
-        call.arguments
-    )  # now: once the tool ran, nothing may fail any more
+    # Sealed before the tool runs: afterwards, nothing may fail any more
+    sealed = log.seal(call.arguments)
     log.ready()
     try:
         yield record_outcome

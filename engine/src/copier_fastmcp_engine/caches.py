@@ -25,7 +25,7 @@ REMEDY = "list in included_tools only declared reads that every caller may use"
 async def list_components(
     server: FastMCP[Any], lists: Iterable[str]
 ) -> list[FastMCPComponent]:
-    """Return what a server, and those mounted in it, have of some kinds, whoever may see it."""
+    """Return what a server, and those mounted in it, have of some kinds, whatever a caller may see."""
     components: list[FastMCPComponent] = []
     for nested in servers_below(server):
         for kind in lists:

@@ -52,7 +52,7 @@ class ClientFile:
     Attributes:
         path: The file.
         section: The key of its servers.
-        extra: Fields that each entry has besides.
+        extra: Additional fields of each entry.
     """
 
     path: Path

@@ -51,7 +51,7 @@ class Declaration:
         exceptions: Hints that differ from the behavior, each with its reason.
         icon: An https address of an image.
         formerly: Names that it had; they still answer, unlisted.
-        deprecated: What to use instead; said to clients, and calls are logged.
+        deprecated: What to use instead; clients see it, and calls are logged.
         public_effect: Whether it changes what the public or a third party sees (OpenAI's meaning of
             open world); when left out, false for a read, else as `open_world`.
 

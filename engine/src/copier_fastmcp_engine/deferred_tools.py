@@ -126,7 +126,9 @@ def _import_module(name: str, package: str) -> Any:
 
 
 def _read_function(
-    node: ast.FunctionDef | ast.AsyncFunctionDef, imported: dict[str, Any], module: str
+    node: ast.FunctionDef | ast.AsyncFunctionDef,
+    imported: dict[str, Any],
+    module: str,
 ) -> ToolSource:
     """Return the tool of a decorated function.
 

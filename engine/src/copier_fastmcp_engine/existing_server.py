@@ -46,7 +46,7 @@ def govern(mcp: Server, settings: PolicySettings) -> Server:
 
 
 def _wrap_with_check(guard: Guard, serve: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a way of serving that first checks what is served, whoever runs it."""
+    """Return a way of serving that first checks what is served, in every way of running it."""
 
     @functools.wraps(serve)
     def checked(*arguments: Any, **options: Any) -> Any:

@@ -44,9 +44,9 @@ NAMES = {
     "PageSettings": "settings",
     "settings_config": "settings",
     "ConsentSettings": "consent.settings",
-    "Granted": "consent.asking",
-    "granted_token": "consent.asking",
-    "requires_consent": "consent.asking",
+    "Granted": "consent.elicitation",
+    "granted_token": "consent.elicitation",
+    "requires_consent": "consent.elicitation",
 }
 # Commands that are made for one project, by the name under which its command line finds them
 COMMANDS = {"metadata_app": "metadata.commands", "consent_app": "consent.commands"}

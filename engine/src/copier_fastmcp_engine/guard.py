@@ -173,7 +173,11 @@ class Guard(Transform):
         return listed
 
     async def get_tool(
-        self, name: str, call_next: Any, *, version: VersionSpec | None = None
+        self,
+        name: str,
+        call_next: Any,
+        *,
+        version: VersionSpec | None = None,
     ) -> Tool | None:
         """Return the tool that a call runs, also by a former name.
 
@@ -195,7 +199,11 @@ class Guard(Transform):
         return [guard_resource(self, resource) for resource in resources]
 
     async def get_resource(
-        self, uri: str, call_next: Any, *, version: VersionSpec | None = None
+        self,
+        uri: str,
+        call_next: Any,
+        *,
+        version: VersionSpec | None = None,
     ) -> Resource | None:
         """Return the resource at an address as it is served."""
         resource = await call_next(uri, version=version)
@@ -208,7 +216,11 @@ class Guard(Transform):
         return [guard_template(self, template) for template in templates]
 
     async def get_resource_template(
-        self, uri: str, call_next: Any, *, version: VersionSpec | None = None
+        self,
+        uri: str,
+        call_next: Any,
+        *,
+        version: VersionSpec | None = None,
     ) -> ResourceTemplate | None:
         """Return the template of an address as it is served."""
         template = await call_next(uri, version=version)
@@ -219,7 +231,11 @@ class Guard(Transform):
         return [guard_prompt(self, prompt) for prompt in prompts]
 
     async def get_prompt(
-        self, name: str, call_next: Any, *, version: VersionSpec | None = None
+        self,
+        name: str,
+        call_next: Any,
+        *,
+        version: VersionSpec | None = None,
     ) -> Prompt | None:
         """Return a prompt as it is served."""
         prompt = await call_next(name, version=version)
@@ -236,13 +252,16 @@ class Guard(Transform):
         return [ASGIMiddleware(PublicFront, server=self.mcp)]
 
     def public_hosts(self, settings: PolicySettings) -> list[str]:
-        """Return the names by which browsers reach this server, besides those of the settings."""
+        """Return the names, other than those of the settings, by which browsers reach this server."""
         return []
 
     # What the tools need ---------------------------------------------------------------------------------------------
 
     async def admit(
-        self, name: str, scopes: Sequence[str], function: Callable[..., Any] | None
+        self,
+        name: str,
+        scopes: Sequence[str],
+        function: Callable[..., Any] | None,
     ) -> None:
         """Raise ToolError unless the caller has the scopes that a tool or a resource requires."""
         if missing := missing_scopes(scopes):
@@ -574,14 +593,18 @@ class GuardMiddleware(Middleware):
         self._guard = guard
 
     async def on_request(
-        self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
+        self,
+        context: MiddlewareContext[Any],
+        call_next: CallNext[Any, Any],
     ) -> Any:
         """Let a request through, once all injected tools are guarded."""
         self._guard.guard_injections()
         return await call_next(context)
 
     async def on_call_tool(
-        self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
+        self,
+        context: MiddlewareContext[Any],
+        call_next: CallNext[Any, Any],
     ) -> Any:
         """Run a tool; one line of the log for each call."""
         name = context.message.name
@@ -611,7 +634,9 @@ class GuardedInjection(ToolInjectionMiddleware):
         return tool and self._guard.get_injected_tool(tool)
 
     async def __call__(
-        self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
+        self,
+        context: MiddlewareContext[Any],
+        call_next: CallNext[Any, Any],
     ) -> Any:
         """Run the hooks of the middleware."""
         return await self._middleware(context, call_next)

@@ -139,9 +139,8 @@ class CodeTool(Tool):
             return await run_unchecked(self._tool, arguments)
 
 
-OWN_KINDS = (
-    PolicyTool | GuardedTool
-)  # all others are FastMCP's own, and only call these
+# All others are FastMCP's own, and only call these
+OWN_KINDS = PolicyTool | GuardedTool
 
 
 @dataclass

@@ -15,12 +15,13 @@ from .places import describe_place
 from .policy import Policy
 from .settings import PolicySettings
 
+# How settings end that name a data location
 LOCATIONS = (
     "database",
     "api",
     "state",
     "audit",
-)  # how settings end that name a data location
+)
 
 
 def log_startup(settings: PolicySettings, transport: str) -> None:

@@ -31,7 +31,7 @@ WIRE_NAMES: dict[Hint, str] = {
     "idempotent": "idempotentHint",
     "open_world": "openWorldHint",
 }
-TRUTHS = ("true", "false", "said")  # said: by each tool's own declaration
+TRUTHS = ("true", "false", "declared")  # declared: by each tool's own declaration
 ON_THE_WIRE = ("always", "never", "true", "false")  # true, false: only with that value
 
 
@@ -40,7 +40,7 @@ class Meaning:
     """The meaning of a behavior: the truth of each hint, and when it is on the wire.
 
     Attributes:
-        truth: For each hint "true", "false", or "said" where each tool declares it itself.
+        truth: For each hint "true", "false", or "declared" where each tool declares it itself.
         on_the_wire: For each hint "always", "never", or the one value ("true", "false") with which it is sent.
     """
 
@@ -166,7 +166,9 @@ class Policy:
         truth: dict[Hint, bool] = {}
         for hint, word in self.behaviors[declaration.behavior].truth.items():
             truth[hint] = (
-                bool(getattr(declaration, hint)) if word == "said" else word == "true"
+                bool(getattr(declaration, hint))
+                if word == "declared"
+                else word == "true"
             )
         for row in self.exceptions(declaration):
             if row["hint"] in truth:

@@ -64,9 +64,8 @@ class PublicFront:
         name = params.get(NAMED[method]) if isinstance(params, dict) else None
         if not isinstance(name, str):
             return []
-        token = set_transport(
-            "stdio"
-        )  # where FastMCP hides nothing from a caller without a token
+        # Over stdio FastMCP hides nothing from a caller without a token
+        token = set_transport("stdio")
         try:
             return await self._find_required_scopes(method, name)
         except FastMCPError:

@@ -22,9 +22,8 @@ from .policy import Policy
 from .tools import SCOPES, PolicyTool, build_tool
 
 T = TypeVar("T", bound=Callable[..., Any])
-DECORATOR = re.compile(
-    r"\w+\.__init__\(\)"
-)  # as Python names it when its options are wrong
+# As Python names it when its options are wrong
+DECORATOR = re.compile(r"\w+\.__init__\(\)")
 
 
 def module_files(package: str) -> Iterator[tuple[str, Path]]:
@@ -89,7 +88,10 @@ def load_tools(
 
 @functools.cache
 def defer_tools(
-    policy: Policy, package: str, named: Collection[str], *loaded_modules: ModuleType
+    policy: Policy,
+    package: str,
+    named: Collection[str],
+    *loaded_modules: ModuleType,
 ) -> list[PolicyTool]:
     """Read the files of a package, and import only those that hold more than plain declarations.
 
@@ -208,7 +210,10 @@ def resource(
 
 
 def prompt(
-    *, description: str, title: str | None = None, name: str | None = None
+    *,
+    description: str,
+    title: str | None = None,
+    name: str | None = None,
 ) -> Callable[[T], T]:
     """Declare a prompt, which its user picks; the function, whose name it has by default, is unchanged."""
 

@@ -49,9 +49,8 @@ def build_server(
         StartError: One line names the tool, resource, setting or file that cannot be served.
     """
     policy = settings.policy
-    if (
-        not fastmcp.settings.http_host_origin_protection
-    ):  # by which `fastmcp run` serves, too
+    # `fastmcp run` serves with this setting, too
+    if not fastmcp.settings.http_host_origin_protection:
         fastmcp.settings.http_host_origin_protection = "auto"
     _connect(connect, settings)
     audit_log = AuditLog(policy, settings.audit, settings.state_keys)

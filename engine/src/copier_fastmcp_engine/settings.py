@@ -57,7 +57,7 @@ class PolicySettings(BaseSettings):
     port: int = Field(default=8000, ge=0, le=65535)
     """The port to listen on."""
     allowed_hosts: StringList = Field(default_factory=list)
-    """Host names besides localhost for clients over HTTP; * matches any text."""
+    """Host names, in addition to localhost, for clients over HTTP; * matches any text."""
     audit: str = ""
     """Where calls that write are recorded: a file, or stdout or stderr; nowhere when empty."""
     trust_reads: StringList = Field(default_factory=list)

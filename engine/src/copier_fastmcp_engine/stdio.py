@@ -22,7 +22,9 @@ class _Input(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         """Wait for bytes, or for the end."""
         ready, _, _ = select.select([self._from, self._woken], [], [])
-        data = b"" if self._woken in ready else os.read(self._from, len(buffer))
+        if self._woken in ready:
+            return 0
+        data = os.read(self._from, len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
@@ -44,6 +46,7 @@ def stop_at_once() -> None:
     with open(os.devnull, "rb") as nothing:  # what tools and their children would read
         os.dup2(nothing.fileno(), 0, inheritable=True)
     source = _Input(descriptor)
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(source), encoding="utf-8")
+    reader = io.BufferedReader(source)
+    sys.stdin = io.TextIOWrapper(reader, encoding="utf-8")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, source.end)

@@ -153,7 +153,7 @@ def build_tool(
 def scope_check(policy: Policy, scopes: Sequence[str]) -> AuthCheck | None:
     """Return the check that hides a tool from callers without its scopes.
 
-    With consent it stays listed, so that its callers are told which scopes they lack.
+    With consent it stays listed, so that the error names the scopes that a caller lacks.
     """
     if not scopes or policy.has_consent:
         return None
@@ -293,9 +293,8 @@ def run_now(work: Coroutine[Any, Any, T], mcp: FastMCP[Any] | None = None) -> T:
         set_transport("stdio")  # where no scope hides a tool
         for server in servers_below(mcp):
             for transform in server.transforms:
-                if isinstance(
-                    transform, CatalogTransform
-                ):  # such as a search, in front of all others
+                # Such as a search, in front of all others
+                if isinstance(transform, CatalogTransform):
                     disable_catalog(transform)
         return asyncio.run(work)
 

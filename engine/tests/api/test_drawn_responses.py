@@ -27,13 +27,62 @@ pytestmark = pytest.mark.anyio
 COUNT = int(os.environ.get("DRAWN_RESPONSES", "1000"))
 SEED = int(os.environ.get("DRAWN_SEED", "20261124"))
 # Fields of the models, of Pydantic, of Python and of our own results.
-NAMES = ["up-time", "notes", "state", "id", "result", "next_cursor", "response_cut", "model_config", "_body", "self",
-         "confirmed", "", "ä", "$ref", "__class__", "model_fields"]  # fmt: skip
-PLAIN: list[Any] = [None, True, False, 0, -1, 2**64, 10**40, 0.1, 1e308, 2.0, "NaN", "null", TOKEN, "x" * 300, "\0\u202e\ufeff🙂",
-         "2026-01-01T00:00:00Z", [], {}]  # fmt: skip
-MEDIA_TYPES = ["application/json", "application/json; charset=utf-8", "text/plain", "text/html", "", "image/png",
-               "application/problem+json", "application/octet-stream", "text/csv; charset=latin-1", "audio/wav",
-               "text/event-stream", "application/x-ndjson", "multipart/mixed", ",", "; charset=", "*/*"]  # fmt: skip
+NAMES = [
+    "up-time",
+    "notes",
+    "state",
+    "id",
+    "result",
+    "next_cursor",
+    "response_cut",
+    "model_config",
+    "_body",
+    "self",
+    "confirmed",
+    "",
+    "ä",
+    "$ref",
+    "__class__",
+    "model_fields",
+]
+PLAIN: list[Any] = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    2**64,
+    10**40,
+    0.1,
+    1e308,
+    2.0,
+    "NaN",
+    "null",
+    TOKEN,
+    "x" * 300,
+    "\0\u202e\ufeff🙂",
+    "2026-01-01T00:00:00Z",
+    [],
+    {},
+]
+MEDIA_TYPES = [
+    "application/json",
+    "application/json; charset=utf-8",
+    "text/plain",
+    "text/html",
+    "",
+    "image/png",
+    "application/problem+json",
+    "application/octet-stream",
+    "text/csv; charset=latin-1",
+    "audio/wav",
+    "text/event-stream",
+    "application/x-ndjson",
+    "multipart/mixed",
+    ",",
+    "; charset=",
+    "*/*",
+]
 STATUSES = [
     200,
     200,
@@ -59,8 +108,18 @@ STATUSES = [
 ]
 MODELS: list[type[ApiResult]] = [Documented, Undocumented]
 HEADERS = ["Link", "Location", "ETag", "Retry-After", "Content-Disposition"]
-VALUES = ["<http://[>; rel=next", '</x?cursor=%ff%00>; rel="next"', "9" * 20, "-1", TOKEN, 'W/"1"', "http://x:99999999",
-          "//", "Mon, 99 Foo 2020", 'attachment; filename="\x7f/../x"']  # fmt: skip
+VALUES = [
+    "<http://[>; rel=next",
+    '</x?cursor=%ff%00>; rel="next"',
+    "9" * 20,
+    "-1",
+    TOKEN,
+    'W/"1"',
+    "http://x:99999999",
+    "//",
+    "Mon, 99 Foo 2020",
+    'attachment; filename="\x7f/../x"',
+]
 
 
 class Stream(httpx2.AsyncByteStream):

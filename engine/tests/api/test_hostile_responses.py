@@ -81,8 +81,14 @@ ARRIVING: dict[str, tuple[Reply, Any]] = {
         reply(WATCHED.encode(), "application/json, application/json"),
         WATCHED_VALUE,
     ),
-    "application/.csv": (reply(b"a,b\n", "application/.csv"), {"result": "a,b\n"}),
-    "application/x-csv": (reply(b"a,b\n", "application/x-csv"), {"result": "a,b\n"}),
+    "application/.csv": (
+        reply(b"a,b\n", "application/.csv"),
+        {"result": "a,b\n"},
+    ),
+    "application/x-csv": (
+        reply(b"a,b\n", "application/x-csv"),
+        {"result": "a,b\n"},
+    ),
     "an impossible charset": (
         reply(b'{"a": 1}', "application/json; charset=punycode"),
         {"a": 1},
@@ -109,10 +115,19 @@ ARRIVING: dict[str, tuple[Reply, Any]] = {
         reply(b'{"a": ' + b"9" * 5000 + b"}"),
         {"result": '{"a": ' + "9" * 5000 + "}"},
     ),
-    "a number of 30 digits": (reply(b'{"a": ' + b"9" * 30 + b"}"), {"a": 10**30 - 1}),
+    "a number of 30 digits": (
+        reply(b'{"a": ' + b"9" * 30 + b"}"),
+        {"a": 10**30 - 1},
+    ),
     "a duplicated key": (reply(b'{"a": 1, "a": 2}'), {"a": 2}),
-    "a list in 100 lists": (reply(nested(100)), {"result": json.loads(nested(100))}),
-    "a list in 300 lists": (reply(nested(300)), {"result": nested(300).decode()}),
+    "a list in 100 lists": (
+        reply(nested(100)),
+        {"result": json.loads(nested(100))},
+    ),
+    "a list in 300 lists": (
+        reply(nested(300)),
+        {"result": nested(300).decode()},
+    ),
     "a list in 100,000 lists": (
         reply(nested(100_000)),
         {"result": nested(100_000).decode()},
@@ -121,12 +136,18 @@ ARRIVING: dict[str, tuple[Reply, Any]] = {
         reply(b'{"a": 1}\n{"a": 2}\n', "application/x-ndjson"),
         {"result": '{"a": 1}\n{"a": 2}\n'},
     ),
-    "events": (reply(b"data: 1\n\n", "text/event-stream"), {"result": "data: 1\n\n"}),
+    "events": (
+        reply(b"data: 1\n\n", "text/event-stream"),
+        {"result": "data: 1\n\n"},
+    ),
     "JSON as a web page, as PHP sends it": (
         reply(b'{"a": 1}', "text/html; charset=UTF-8"),
         {"result": '{"a": 1}'},
     ),
-    "a charset as the encoding": (reply(b'{"a": 1}', Content_Encoding="UTF-8"), {"a": 1}),
+    "a charset as the encoding": (
+        reply(b'{"a": 1}', Content_Encoding="UTF-8"),
+        {"a": 1},
+    ),
     "zeros behind the compressed body": (
         reply(gzip.compress(b'{"a": 1}') + b"\0" * 8, Content_Encoding="gzip"),
         {"a": 1},
@@ -143,7 +164,7 @@ ARRIVING: dict[str, tuple[Reply, Any]] = {
         Reply(status=206, body=b'{"a": 1}', headers=JSON),
         {"a": 1},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -253,7 +274,10 @@ async def test_an_error_in_errors_takes_no_time(
     ],
 )
 async def test_no_number_is_invented_where_a_response_is_cut(
-    api: Api, make_client: MakeClient, cut: bytes, expected: dict[str, Any]
+    api: Api,
+    make_client: MakeClient,
+    cut: bytes,
+    expected: dict[str, Any],
 ) -> None:
     """A number that was cut is another number."""
     filler = b'{"filler": "' + b"x" * (998 - len(cut)) + b'",'
@@ -399,9 +423,15 @@ class Deleted(ApiResult):
 
 GATED: list[tuple[Reply, Any]] = [
     (Reply(status=204), {"result": None}),
-    (reply(b'{"id": "7", "more": [null]}'), {"id": "7", "more": [None]}),
+    (
+        reply(b'{"id": "7", "more": [null]}'),
+        {"id": "7", "more": [None]},
+    ),
     (reply(b"[1]"), {"result": [1]}),
-    (reply(nested(300)), {"result": nested(300).decode()}),
+    (
+        reply(nested(300)),
+        {"result": nested(300).decode()},
+    ),
     (reply(b"done", "text/plain"), {"result": "done"}),
     (
         reply(b"\0", "image/png"),

@@ -105,7 +105,9 @@ async def test_a_resource_asks_before_it_is_read(server_with_resource: Any) -> N
 
 
 @pytest.mark.parametrize(
-    "can", [CANNOT_ASK, {"elicitation": {}}], ids=["mute", "fails"]
+    "can",
+    [CANNOT_ASK, {"elicitation": {}}],
+    ids=["mute", "fails"],
 )
 async def test_a_resource_is_not_read_where_nobody_can_be_asked(
     server_with_resource: Any, can: dict[str, Any]

@@ -1,5 +1,6 @@
 """The envelope of a gated tool's result."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -9,10 +10,16 @@ from mcp_types import TextContent
 from copier_fastmcp_engine.confirmation.envelope import applied_result, envelope_result
 
 NOTHING = {"approved_by": None, "preview": None, "result": None}
-WRAPPED = {"fastmcp": {"wrap_result": True}}
+WRAPPED: dict[str, Any] = {"fastmcp": {"wrap_result": True}}
 
 
-@pytest.mark.parametrize(("outcome", "confirmed"), [("applied", True), ("wait", False)])
+@pytest.mark.parametrize(
+    ("outcome", "confirmed"),
+    [
+        ("applied", True),
+        ("wait", False),
+    ],
+)
 def test_an_envelope_has_all_its_fields(outcome: str, confirmed: bool) -> None:
     content = envelope_result("text", outcome).structured_content
     assert content == {"confirmed": confirmed, "outcome": outcome, **NOTHING}
@@ -40,31 +47,72 @@ def test_an_applied_result_names_the_approver_and_keeps_further_content() -> Non
         "preview": None,
         "result": {"x": 1},
     }
-    texts = [block.text for block in result.content if isinstance(block, TextContent)]
-    assert texts[0].startswith("drop")
-    assert texts[0].endswith("a")
-    assert texts[1:] == ["b", "c"]
+    texts = []
+    for block in result.content:
+        assert isinstance(block, TextContent)
+        texts.append(block.text)
+    first, *others = texts
+    assert first.startswith("drop")
+    assert first.endswith("a")
+    assert others == ["b", "c"]
     assert result.meta == {"m": 2}
 
 
-@pytest.mark.parametrize(
-    ("value", "meta", "expected"),
-    [
-        ({"result": 3}, WRAPPED, (3, None)),
-        ({"result": 3}, {**WRAPPED, "m": 2}, (3, {"m": 2})),
-        ({"result": 3}, None, ({"result": 3}, None)),
-        (
-            {"result": 3},
-            {"fastmcp": {"wrap_result": False}},
-            ({"result": 3}, {"fastmcp": {"wrap_result": False}}),
-        ),
-        (None, WRAPPED, (None, WRAPPED)),
-    ],
-    ids=["wrapped", "wrapped-with-meta", "plain", "not-wrapped", "no-value"],
-)
-def test_a_value_that_fastmcp_wrapped_is_unwrapped(
-    value: Any, meta: Any, expected: tuple[Any, Any]
-) -> None:
-    result = apply("a", value=value, meta=meta)
-    assert result.structured_content is not None
-    assert (result.structured_content["result"], result.meta) == expected
+@dataclass(frozen=True)
+class Row:
+    """What a tool returned, and what the envelope holds of it.
+
+    Attributes:
+        value: The structured content that the tool returned.
+        meta: The metadata that the tool returned.
+        result: The field `result` of the envelope.
+        kept_meta: The metadata of the envelope.
+    """
+
+    value: Any
+    meta: Any
+    result: Any
+    kept_meta: Any
+
+
+NOT_WRAPPED: dict[str, Any] = {"fastmcp": {"wrap_result": False}}
+ROWS = {
+    "wrapped": Row(
+        value={"result": 3},
+        meta=WRAPPED,
+        result=3,
+        kept_meta=None,
+    ),
+    "wrapped-with-meta": Row(
+        value={"result": 3},
+        meta=WRAPPED | {"m": 2},
+        result=3,
+        kept_meta={"m": 2},
+    ),
+    "plain": Row(
+        value={"result": 3},
+        meta=None,
+        result={"result": 3},
+        kept_meta=None,
+    ),
+    "not-wrapped": Row(
+        value={"result": 3},
+        meta=NOT_WRAPPED,
+        result={"result": 3},
+        kept_meta=NOT_WRAPPED,
+    ),
+    "no-value": Row(
+        value=None,
+        meta=WRAPPED,
+        result=None,
+        kept_meta=WRAPPED,
+    ),
+}
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_a_value_that_fastmcp_wrapped_is_unwrapped(row: Row) -> None:
+    envelope = apply("a", value=row.value, meta=row.meta)
+    assert envelope.structured_content is not None
+    assert envelope.structured_content["result"] == row.result
+    assert envelope.meta == row.kept_meta

@@ -55,7 +55,10 @@ async def close(store: Any) -> None:
 
 @asynccontextmanager
 async def client_of(
-    port: int, era: str, *functions: Callable[..., Any], can: Any = CANNOT_ASK
+    port: int,
+    era: str,
+    *functions: Callable[..., Any],
+    can: Any = CANNOT_ASK,
 ) -> AsyncIterator[Raw]:
     """A client of a server that keeps its confirmations in that Redis."""
     pytest.importorskip("redis")

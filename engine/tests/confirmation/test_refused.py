@@ -41,7 +41,10 @@ def policy(request: pytest.FixtureRequest) -> Policy:
     ids=["calls", "confirms", "a-step", "two-steps", "other-arguments"],
 )
 async def test_no_sequence_of_calls_applies(
-    tool: str, calls: list[Message], policy: Policy, era: str
+    tool: str,
+    calls: list[Message],
+    policy: Policy,
+    era: str,
 ) -> None:
     server = make_target_server(settings=notes_settings(policy))
     async with connect(server, era, can=CANNOT_ASK) as raw:

@@ -26,7 +26,11 @@ async def ask_to_wipe(raw: Raw, asking: Asking) -> str:
 
 
 async def accept_wipe(
-    raw: Raw, state: str | None, asking: Asking, tool: str = "wipe", **changes: Any
+    raw: Raw,
+    state: str | None,
+    asking: Asking,
+    tool: str = "wipe",
+    **changes: Any,
 ) -> list[str]:
     """Accept a question of `wipe` by hand, and return the outcomes.
 

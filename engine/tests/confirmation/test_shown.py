@@ -49,7 +49,10 @@ OWN = Exemption(hint="confirm", value=False, why="Its body asks.")
 
 @create(title="Publish", confirm=False, exceptions=[OWN])
 async def publish(
-    text: Text, ctx: Context, public: bool = False, pin: SecretStr | None = None
+    text: Text,
+    ctx: Context,
+    public: bool = False,
+    pin: SecretStr | None = None,
 ) -> None:
     """Ask in the body, with less than is sent."""
     if await require_confirmation(ctx, "Publish?") == "confirmed":
@@ -88,7 +91,10 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [LEGACY, MODERN]
 
 
 async def call_with_both_clients(
-    era: str, tool: Any, policy: Policy = TWO_STEP, **arguments: object
+    era: str,
+    tool: Any,
+    policy: Policy = TWO_STEP,
+    **arguments: object,
 ) -> tuple[str, Message]:
     """Return the question in a client with forms, and the response to a client without."""
     server = make_target_server(600, tool, settings=notes_settings(policy))

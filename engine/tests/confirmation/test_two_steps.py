@@ -148,7 +148,11 @@ async def test_a_preview_expires(policy: Policy, era: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "minutes"),
-    [(86_400, "1440 minutes"), (90, "2 minutes"), (1, "1 minutes")],
+    [
+        (86_400, "1440 minutes"),
+        (90, "2 minutes"),
+        (1, "1 minutes"),
+    ],
 )
 async def test_a_preview_names_the_time_for_the_decision(
     seconds: float, minutes: str, era: str

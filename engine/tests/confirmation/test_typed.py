@@ -1,6 +1,7 @@
 """A boolean is never a number, nor a number a boolean; a number and the text that spells it stand for each other."""
 
 import json
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import pytest
@@ -9,7 +10,14 @@ from pydantic import BaseModel, Field
 from copier_fastmcp_engine.api.settings import ApiSettings
 from copier_fastmcp_engine.declarations import Exemption, create, delete
 from copier_fastmcp_engine.guard import guard_of
-from engine.tests.engine_support.raw import LEGACY, MODERN, Message, connect, outcome
+from engine.tests.engine_support.raw import (
+    LEGACY,
+    MODERN,
+    Message,
+    Raw,
+    connect,
+    outcome,
+)
 from engine.tests.engine_support.targets import (
     DONE,
     build_policy_tool,
@@ -17,6 +25,12 @@ from engine.tests.engine_support.targets import (
 )
 
 YES: Message = {"action": "accept", "content": {"confirm": True}}
+
+
+async def call_tool(raw: Raw, name: str, arguments: Message) -> Message:
+    """Call a tool, and return its response."""
+    number = await raw.send("tools/call", name=name, arguments=arguments)
+    return await raw.receive(number)
 
 
 class Line(BaseModel):
@@ -53,34 +67,58 @@ async def zz_add(order: Number) -> None:
     DONE.append(str(order))
 
 
-# Arguments next to `order`, or in its place, and the error that they cause.
-SENT: dict[str, tuple[Message, str]] = {
-    "number": ({"order": 7}, ""),
-    "text-of-a-number": ({"order": "7"}, ""),
-    "boolean-for-a-number": ({"order": True}, "order: true is not of type integer"),
-    "in-a-list-of-models": (
-        {"lines": [{"item": 1}, {"item": True}]},
-        "lines.1.item: true is not of type integer",
+@dataclass(frozen=True)
+class Row:
+    """One call of `zz_drop`.
+
+    Attributes:
+        arguments: What is sent next to `order`, or in its place.
+        error: The error that it causes; empty where the call is applied.
+    """
+
+    arguments: Message
+    error: str = ""
+
+
+SENT = {
+    "number": Row(arguments={"order": 7}),
+    "text-of-a-number": Row(arguments={"order": "7"}),
+    "boolean-for-a-number": Row(
+        arguments={"order": True},
+        error="order: true is not of type integer",
     ),
-    "in-a-model-of-itself": (
-        {"lines": [{"item": 1, "parts": [{"item": 1, "gift": 1}]}]},
-        "lines.0.parts.0.gift: 1 is not of type boolean",
+    "in-a-list-of-models": Row(
+        arguments={"lines": [{"item": 1}, {"item": True}]},
+        error="lines.1.item: true is not of type integer",
     ),
-    "in-a-mapping": (
-        {"prices": {"a": 1.5, "b": False}},
-        "prices.b: false is not of type number",
+    "in-a-model-of-itself": Row(
+        arguments={"lines": [{"item": 1, "parts": [{"item": 1, "gift": 1}]}]},
+        error="lines.0.parts.0.gift: 1 is not of type boolean",
     ),
-    "in-a-tuple": ({"pair": [True, True]}, "pair.0: true is not of type integer"),
-    "number-in-a-tuple": ({"pair": [1, 1]}, "pair.1: 1 is not of type boolean"),
-    "number-for-a-boolean": ({"loud": 1}, "loud: 1 is not of type boolean or null"),
-    "fraction-for-a-boolean": (
-        {"loud": 0.0},
-        "loud: 0.0 is not of type boolean or null",
+    "in-a-mapping": Row(
+        arguments={"prices": {"a": 1.5, "b": False}},
+        error="prices.b: false is not of type number",
     ),
-    "boolean-for-a-boolean": ({"loud": True}, ""),
-    "nothing-for-a-boolean": ({"loud": None}, ""),
-    "either-is-either": ({"either": True}, ""),
-    "anything-is-anything": ({"whatever": [True, 1]}, ""),
+    "in-a-tuple": Row(
+        arguments={"pair": [True, True]},
+        error="pair.0: true is not of type integer",
+    ),
+    "number-in-a-tuple": Row(
+        arguments={"pair": [1, 1]},
+        error="pair.1: 1 is not of type boolean",
+    ),
+    "number-for-a-boolean": Row(
+        arguments={"loud": 1},
+        error="loud: 1 is not of type boolean or null",
+    ),
+    "fraction-for-a-boolean": Row(
+        arguments={"loud": 0.0},
+        error="loud: 0.0 is not of type boolean or null",
+    ),
+    "boolean-for-a-boolean": Row(arguments={"loud": True}),
+    "nothing-for-a-boolean": Row(arguments={"loud": None}),
+    "either-is-either": Row(arguments={"either": True}),
+    "anything-is-anything": Row(arguments={"whatever": [True, 1]}),
 }
 
 
@@ -90,16 +128,19 @@ SENT: dict[str, tuple[Message, str]] = {
 async def test_a_boolean_is_no_number_and_a_number_no_boolean(
     name: str, era: str
 ) -> None:
-    sent, error = SENT[name]
+    row = SENT[name]
     server = make_target_server()
     server.add_tool(build_policy_tool(zz_drop))
     async with connect(server, era, YES) as raw:
-        call: Message = {"name": "zz_drop", "arguments": {"order": 7} | sent}
-        message = await raw.receive(await raw.send("tools/call", **call))
-    assert outcome(message) == ("error" if error else "applied"), message
-    assert error in str(message)
-    assert ([] if error else ["7"]) == DONE
-    assert not (error and raw.questions)
+        message = await call_tool(raw, "zz_drop", {"order": 7} | row.arguments)
+    if row.error:
+        assert outcome(message) == "error", message
+        assert row.error in str(message)
+        assert DONE == []
+        assert not raw.questions
+    else:
+        assert outcome(message) == "applied", message
+        assert DONE == ["7"]
 
 
 @pytest.mark.anyio
@@ -109,8 +150,7 @@ async def test_a_boolean_is_no_number_in_a_tool_without_a_gate(era: str) -> None
     server.add_tool(build_policy_tool(zz_add))
     async with connect(server, era) as raw:
         for order in (True, "7"):
-            call: Message = {"name": "zz_add", "arguments": {"order": order}}
-            await raw.receive(await raw.send("tools/call", **call))
+            await call_tool(raw, "zz_add", {"order": order})
     assert DONE == ["7"]
 
 
@@ -144,14 +184,24 @@ async def test_a_number_is_the_text_that_spells_it_where_only_text_is_accepted(
     assert ApiSettings.spells_numbers
     guard_of(server).spells_numbers = True
     server.add_tool(build_policy_tool(zz_drop_note))
-    arguments = {"note": 7, "labels": [{"key": 1.0, "size": 2}], "names": {"a": 3, "b": "4"}, "either": 5,
-                 "choice": 2}  # fmt: skip
+    arguments = {
+        "note": 7,
+        "labels": [{"key": 1.0, "size": 2}],
+        "names": {"a": 3, "b": "4"},
+        "either": 5,
+        "choice": 2,
+    }
     async with connect(server, era, YES) as raw:
-        call: Message = {"name": "zz_drop_note", "arguments": arguments}
-        message = await raw.receive(await raw.send("tools/call", **call))
+        message = await call_tool(raw, "zz_drop_note", arguments)
     assert outcome(message) == "applied", message
-    sent = ["7", [{"key": "1", "size": 2}], {"a": "3", "b": "4"}, 5, "2"]
-    assert [json.loads(line) for line in DONE] == [sent]
+    (line,) = DONE
+    assert json.loads(line) == [
+        "7",
+        [{"key": "1", "size": 2}],
+        {"a": "3", "b": "4"},
+        5,
+        "2",
+    ]
     assert "Drop 7?" in str(raw.questions)
 
 
@@ -161,8 +211,7 @@ async def test_a_number_is_no_text_in_a_server_without_an_api(era: str) -> None:
     server = make_target_server()
     server.add_tool(build_policy_tool(zz_drop_note))
     async with connect(server, era, YES) as raw:
-        call: Message = {"name": "zz_drop_note", "arguments": {"note": 7}}
-        message = await raw.receive(await raw.send("tools/call", **call))
+        message = await call_tool(raw, "zz_drop_note", {"note": 7})
     assert "note: Input should be a valid string" in str(message)
     assert DONE == []
 
@@ -174,7 +223,6 @@ async def test_a_boolean_is_no_text(era: str) -> None:
     guard_of(server).spells_numbers = True
     server.add_tool(build_policy_tool(zz_drop_note))
     async with connect(server, era, YES) as raw:
-        call: Message = {"name": "zz_drop_note", "arguments": {"note": True}}
-        message = await raw.receive(await raw.send("tools/call", **call))
+        message = await call_tool(raw, "zz_drop_note", {"note": True})
     assert "note: true is not of type string" in str(message)
     assert DONE == []

@@ -118,9 +118,21 @@ async def person(question: str, *_: object) -> ElicitResult[dict[str, bool]]:
 
 # tool: what it is called with, what the person is asked, what is done.
 CALLS: dict[str, tuple[Message, list[str], list[str]]] = {
-    "injected": ({"name": "a"}, ["Injected?\nname: a"], ["injected"]),
-    "renamed": ({"from": "b"}, ["From b?\nfrom: b"], ["renamed"]),
-    "own": ({"name": "c"}, ["Own parameter?\nname: c"], ["own"]),
+    "injected": (
+        {"name": "a"},
+        ["Injected?\nname: a"],
+        ["injected"],
+    ),
+    "renamed": (
+        {"from": "b"},
+        ["From b?\nfrom: b"],
+        ["renamed"],
+    ),
+    "own": (
+        {"name": "c"},
+        ["Own parameter?\nname: c"],
+        ["own"],
+    ),
     "outer": (
         {"name": "d"},
         ["Outer?\nname: d", "Injected?\nname: d"],

@@ -1,5 +1,6 @@
 """What a question shows: arguments that are not the default, secrets masked, values cut with their size."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -15,52 +16,88 @@ from copier_fastmcp_engine.confirmation.wording import (
 )
 from copier_fastmcp_engine.declarations import delete
 
+Message = dict[str, Any]
 PLAIN = {"type": "string"}
 SECRET = {"type": "string", "format": "password", "writeOnly": True}
-# A schema, the arguments as sent, and what a question shows of them
-CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
-    "no-properties": ({}, {"a": "x"}, {"a": "x"}),
-    "any-type": ({"properties": {"a": True}}, {"a": "x"}, {"a": "x"}),
-    "default-first": (
-        {"properties": {"a": {"default": 1}, "b": PLAIN}},
-        {"a": 1, "b": "x"},
-        {"b": "x"},
+
+
+@dataclass(frozen=True)
+class Row:
+    """The arguments of one call, and what its question shows of them.
+
+    Attributes:
+        properties: The properties of the input schema.
+        arguments: The arguments as sent.
+        shown: What the question shows.
+        definitions: The `$defs` of the input schema.
+    """
+
+    properties: Message
+    arguments: Message
+    shown: Message
+    definitions: Message = field(default_factory=dict)
+
+
+CHANGED = {
+    "no-properties": Row(
+        properties={},
+        arguments={"a": "x"},
+        shown={"a": "x"},
     ),
-    "true-for-1": ({"properties": {"a": {"default": 1}}}, {"a": True}, {"a": True}),
-    "default-in-another-order": (
-        {"properties": {"a": {"default": {"x": 1, "y": 2}}}},
-        {"a": {"y": 2, "x": 1}},
-        {},
+    "any-type": Row(
+        properties={"a": True},
+        arguments={"a": "x"},
+        shown={"a": "x"},
     ),
-    "secret": ({"properties": {"a": SECRET}}, {"a": "4711"}, {"a": MASK}),
-    "secret-by-reference": (
-        {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": SECRET}},
-        {"a": "4711"},
-        {"a": MASK},
+    "default-first": Row(
+        properties={"a": {"default": 1}, "b": PLAIN},
+        arguments={"a": 1, "b": "x"},
+        shown={"b": "x"},
     ),
-    "plain-by-reference": (
-        {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": PLAIN}},
-        {"a": "x"},
-        {"a": "x"},
+    "true-for-1": Row(
+        properties={"a": {"default": 1}},
+        arguments={"a": True},
+        shown={"a": True},
     ),
-    "plain-next-to-a-secret": (
-        {
-            "properties": {"a": PLAIN, "b": {"$ref": "#/$defs/B"}},
-            "$defs": {"B": SECRET},
-        },
-        {"a": "x", "b": "4711"},
-        {"a": "x", "b": MASK},
+    "default-in-another-order": Row(
+        properties={"a": {"default": {"x": 1, "y": 2}}},
+        arguments={"a": {"y": 2, "x": 1}},
+        shown={},
+    ),
+    "secret": Row(
+        properties={"a": SECRET},
+        arguments={"a": "4711"},
+        shown={"a": MASK},
+    ),
+    "secret-by-reference": Row(
+        properties={"a": {"$ref": "#/$defs/A"}},
+        definitions={"A": SECRET},
+        arguments={"a": "4711"},
+        shown={"a": MASK},
+    ),
+    "plain-by-reference": Row(
+        properties={"a": {"$ref": "#/$defs/A"}},
+        definitions={"A": PLAIN},
+        arguments={"a": "x"},
+        shown={"a": "x"},
+    ),
+    "plain-next-to-a-secret": Row(
+        properties={"a": PLAIN, "b": {"$ref": "#/$defs/B"}},
+        definitions={"B": SECRET},
+        arguments={"a": "x", "b": "4711"},
+        shown={"a": "x", "b": MASK},
     ),
 }
 
 
-@pytest.mark.parametrize(
-    ("schema", "arguments", "shown"), CHANGED.values(), ids=CHANGED
-)
-def test_a_question_shows_what_differs_from_the_defaults(
-    schema: dict[str, Any], arguments: dict[str, Any], shown: dict[str, Any]
-) -> None:
-    assert changed_arguments(arguments, schema) == shown
+@pytest.mark.parametrize("row", CHANGED.values(), ids=CHANGED)
+def test_a_question_shows_what_differs_from_the_defaults(row: Row) -> None:
+    schema = {"properties": row.properties, "$defs": row.definitions}
+    assert changed_arguments(row.arguments, schema) == row.shown
+
+
+def test_a_schema_without_properties_has_no_defaults() -> None:
+    assert changed_arguments({"a": "x"}, {}) == {"a": "x"}
 
 
 def test_a_value_that_is_no_json_is_compared_by_its_text() -> None:
@@ -70,13 +107,22 @@ def test_a_value_that_is_no_json_is_compared_by_its_text() -> None:
 
 
 def test_a_question_is_filled_in_with_the_defaults_of_what_was_not_sent() -> None:
-    schema = {"properties": {"a": {"default": 1}, "b": {"default": 2}}}
+    schema = {
+        "properties": {
+            "a": {"default": 1},
+            "b": {"default": 2},
+        }
+    }
     assert filled_arguments({"b": 3}, schema) == {"a": 1, "b": 3}
 
 
 @pytest.mark.parametrize(
     ("values", "expected"),
-    [({"a": 1}, "Drop 1?"), ({"a": None}, "Drop none?"), ({}, "Drop {a}?")],
+    [
+        ({"a": 1}, "Drop 1?"),
+        ({"a": None}, "Drop none?"),
+        ({}, "Drop {a}?"),
+    ],
 )
 def test_a_question_contains_its_values(values: dict[str, Any], expected: str) -> None:
     declaration = delete(title="Drop", confirm="Drop {a}?")

@@ -5,7 +5,7 @@ import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
 
-from copier_fastmcp_engine.consent.asking import Granted, requires_consent
+from copier_fastmcp_engine.consent.elicitation import Granted, requires_consent
 from copier_fastmcp_engine.consent.store import User
 from copier_fastmcp_engine.declarations import read
 from engine.tests.engine_support.granting import (
@@ -110,7 +110,11 @@ async def test_a_token_that_is_refused_is_renewed_once(
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("renews", [True, False])
 async def test_access_withdrawn_at_the_provider_is_asked_for_again(
-    provider: Provider, browser: Browser, service: Service, era: str, renews: bool
+    provider: Provider,
+    browser: Browser,
+    service: Service,
+    era: str,
+    renews: bool,
 ) -> None:
     if not renews:
         provider.wrong["without"] = ["refresh_token"]

@@ -66,7 +66,9 @@ async def test_a_guessed_link_or_state_is_worth_nothing(
         guess = change_parameters(call.link, elicitationId=link)
         assert heading(await browser.get(guess)) == STALE
         back = change_parameters(
-            call.link.split("/oauth/")[0] + "/oauth/callback", state=link, code="c"
+            call.link.split("/oauth/")[0] + "/oauth/callback",
+            state=link,
+            code="c",
         )
         assert heading(await browser.get(back)) == STALE
         assert provider.asked == []

@@ -11,7 +11,7 @@ import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.server.dependencies import get_access_token
 
-from copier_fastmcp_engine.consent.asking import requires_consent
+from copier_fastmcp_engine.consent.elicitation import requires_consent
 from copier_fastmcp_engine.declarations import declaration_of, read
 from copier_fastmcp_engine.registry import resource
 from copier_fastmcp_engine.tools import build_tool
@@ -98,11 +98,19 @@ def build_request(method: str, **params: Any) -> Message:
         "io.modelcontextprotocol/clientInfo": {"name": "r", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": method,
+        "params": params,
+    }
 
 
 async def post(
-    base: str, body: Any, token: str = "", **headers: str
+    base: str,
+    body: Any,
+    token: str = "",
+    **headers: str,
 ) -> httpx2.Response:
     """Send a body with the headers that its protocol requires; return the response."""
     if isinstance(body, dict):
@@ -129,10 +137,22 @@ def build_call(name: str) -> Message:
 
 # The request, and the status for each caller: without a token, a broken one, one without the scope, one with it.
 ROWS: dict[str, tuple[Any, tuple[int, int, int, int]]] = {
-    "list": (build_request("tools/list"), (200, 401, 200, 200)),
-    "open tool": (build_call("zz_open"), (200, 401, 200, 200)),
-    "scoped tool": (build_call("zz_scoped"), (401, 401, 403, 200)),
-    "mounted scoped tool": (build_call("in_zz_scoped"), (401, 401, 403, 200)),
+    "list": (
+        build_request("tools/list"),
+        (200, 401, 200, 200),
+    ),
+    "open tool": (
+        build_call("zz_open"),
+        (200, 401, 200, 200),
+    ),
+    "scoped tool": (
+        build_call("zz_scoped"),
+        (401, 401, 403, 200),
+    ),
+    "mounted scoped tool": (
+        build_call("in_zz_scoped"),
+        (401, 401, 403, 200),
+    ),
     "mounted tool that needs consent": (
         build_call("in_zz_account"),
         (401, 401, 200, 200),
@@ -145,7 +165,10 @@ ROWS: dict[str, tuple[Any, tuple[int, int, int, int]]] = {
         build_request("resources/read", uri="zz://scoped/a"),
         (401, 401, 403, 200),
     ),
-    "batch": ([build_call("zz_open")], (401, 401, 400, 400)),
+    "batch": (
+        [build_call("zz_open")],
+        (401, 401, 400, 400),
+    ),
     "garbage": (b"{", (401, 401, 400, 400)),
     "nothing": (b"", (401, 401, 400, 400)),
     "deep": (b"[" * 100_000, (401, 401, 400, 400)),

@@ -42,11 +42,18 @@ async def fetch_token(consent: Consent, refused: str | None = None) -> str | Non
 
 @pytest.mark.parametrize(
     ("seconds", "refresh_token"),
-    [(60, "r"), (60, None), (20, None)],
+    [
+        (60, "r"),
+        (60, None),
+        (20, None),
+    ],
     ids=["renewable", "not renewable", "not renewable, about to end"],
 )
 async def test_a_token_that_holds_is_used_as_it_is(
-    provider: Provider, consent: Consent, seconds: float, refresh_token: str | None
+    provider: Provider,
+    consent: Consent,
+    seconds: float,
+    refresh_token: str | None,
 ) -> None:
     assert await consent.keep(ANN, make_grant(seconds, refresh_token))
     assert await fetch_token(consent) == "stored"
@@ -107,7 +114,12 @@ async def test_a_grant_is_that_of_its_user_alone(consent: Consent) -> None:
 
 
 @pytest.mark.parametrize(
-    ("refresh_token", "longest"), [("r", 10**10), (None, 600)], ids=["renewable", "not"]
+    ("refresh_token", "longest"),
+    [
+        ("r", 10**10),
+        (None, 600),
+    ],
+    ids=["renewable", "not"],
 )
 async def test_a_grant_is_stored_as_long_as_it_can_be_used(
     consent: Consent, refresh_token: str | None, longest: float

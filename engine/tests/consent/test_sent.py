@@ -10,7 +10,7 @@ from fastmcp import FastMCP
 from copier_fastmcp_engine.api.client import ApiClient
 from copier_fastmcp_engine.api.results import ApiResult
 from copier_fastmcp_engine.api.settings import ApiSettings
-from copier_fastmcp_engine.consent.asking import Granted, requires_consent
+from copier_fastmcp_engine.consent.elicitation import Granted, requires_consent
 from copier_fastmcp_engine.consent.settings import ConsentSettings
 from copier_fastmcp_engine.declarations import read
 from copier_fastmcp_engine.server import build_server

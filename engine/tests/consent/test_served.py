@@ -15,7 +15,7 @@ from fastmcp.server.transforms.search import RegexSearchTransform
 from fastmcp.tools.tool_transform import ToolTransformConfig
 from mcp.shared.exceptions import MCPError
 
-from copier_fastmcp_engine.consent.asking import requires_consent
+from copier_fastmcp_engine.consent.elicitation import requires_consent
 from copier_fastmcp_engine.declarations import read
 from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.registry import resource
@@ -164,7 +164,11 @@ WAYS = [(serve, "url") for serve in SERVED] + [
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(("serve", "mode"), WAYS)
 async def test_nothing_is_served_without_consent(
-    provider: Provider, browser: Browser, serve: Serve, mode: str, era: str
+    provider: Provider,
+    browser: Browser,
+    serve: Serve,
+    mode: str,
+    era: str,
 ) -> None:
     server = make_cloud_server(provider)
     what = serve(server)

@@ -61,7 +61,9 @@ def test_an_access_token_is_accepted(
     ids=str,
 )
 def test_another_token_is_refused(
-    header: dict[str, Any], claims: dict[str, Any], reason: str
+    header: dict[str, Any],
+    claims: dict[str, Any],
+    reason: str,
 ) -> None:
     assert reason in str(refuse(header, claims))
 

@@ -87,7 +87,7 @@ async def test_check_logged_in_has_four_answers(
     reply: Message,
     status: str,
 ) -> None:
-    monkeypatch.setattr("copier_fastmcp_engine.consent.asking.SETTLE", 0.1)
+    monkeypatch.setattr("copier_fastmcp_engine.consent.elicitation.SETTLE", 0.1)
     server = make_cloud_server(provider)
     async with begin_call(server, era, "form", tool="check_logged_in") as call:
         done = await call.go_on(reply)

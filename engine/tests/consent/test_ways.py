@@ -15,7 +15,7 @@ from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp.shared.exceptions import MCPError
 
-from copier_fastmcp_engine.consent.asking import requires_consent
+from copier_fastmcp_engine.consent.elicitation import requires_consent
 from copier_fastmcp_engine.declarations import read
 from engine.tests.consent.conftest import MOSTLY_ONE_POLICY
 from engine.tests.engine_support.granting import (
@@ -99,7 +99,7 @@ ANSWERS: dict[str, Message] = {
 async def test_no_answer_to_a_form_counts_without_a_grant(
     provider: Provider, monkeypatch: pytest.MonkeyPatch, era: str, answer: str
 ) -> None:
-    monkeypatch.setattr("copier_fastmcp_engine.consent.asking.SETTLE", 0.1)
+    monkeypatch.setattr("copier_fastmcp_engine.consent.elicitation.SETTLE", 0.1)
     async with begin_call(make_cloud_server(provider), era, "form") as call:
         refusal = text_of(await call.go_on(ANSWERS[answer]))
         assert refusal == f"{REQUIRED}. {answer}; nothing was done."
@@ -143,7 +143,7 @@ async def test_an_unopened_link_grants_nothing(provider: Provider, answer: str) 
 async def test_agreeing_to_open_the_link_is_no_grant(
     provider: Provider, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("copier_fastmcp_engine.consent.asking.WAIT", 0.1)
+    monkeypatch.setattr("copier_fastmcp_engine.consent.elicitation.WAIT", 0.1)
     async with begin_call(make_cloud_server(provider), MODERN) as call:
         message = await call.go_on()
         assert find_link(message) == call.link

@@ -84,7 +84,9 @@ async def answer(
 
 
 async def outcomes_of(
-    raw: Raw, tool: str, calls: Sequence[dict[str, object]]
+    raw: Raw,
+    tool: str,
+    calls: Sequence[dict[str, object]],
 ) -> list[str]:
     """Return what calls of one tool come to, one after the other."""
     return [await call(raw, tool, **arguments) for arguments in calls]

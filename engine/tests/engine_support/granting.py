@@ -18,8 +18,8 @@ from pydantic import BaseModel, Field
 
 from copier_fastmcp_engine.consent import flow as flow
 from copier_fastmcp_engine.consent import store as consent_store
-from copier_fastmcp_engine.consent.asking import granted_token, requires_consent
 from copier_fastmcp_engine.consent.commands import ConsentCommands
+from copier_fastmcp_engine.consent.elicitation import granted_token, requires_consent
 from copier_fastmcp_engine.declarations import create, declaration_of, delete, read
 from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.project import Project

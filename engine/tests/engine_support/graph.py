@@ -69,7 +69,11 @@ def import_graph(source: Path = SOURCE) -> dict[str, set[str]]:
         text = path.read_text(encoding="utf-8")
         is_package = path.name == "__init__.py"
         graph[name] = imported_modules(
-            name, text, set(modules), is_package=is_package, root=source.name
+            name,
+            text,
+            set(modules),
+            is_package=is_package,
+            root=source.name,
         )
     return graph
 

@@ -40,7 +40,10 @@ def find_link(message: object) -> str:
 
 
 async def answer_page(
-    browser: httpx2.AsyncClient, link: str, word: str = "approve", **changes: Any
+    browser: httpx2.AsyncClient,
+    link: str,
+    word: str = "approve",
+    **changes: Any,
 ) -> int:
     """Open the page of a link and press a button; return the HTTP status.
 

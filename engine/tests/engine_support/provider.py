@@ -31,6 +31,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it uses what Authlib deprecates
     import oidc_provider_mock
 
+JSON_HEADERS = [("Content-Type", "application/json")]
 Environ = dict[str, Any]
 Answer = Callable[..., Any]
 ME = "http://127.0.0.1:1/me"  # where the client application is sent back to
@@ -56,7 +57,8 @@ class Provider:
 
     def hold(self) -> threading.Event:
         """Return an event; until it is set, no request for a token is answered."""
-        self.wrong["held"] = held = threading.Event()
+        held = threading.Event()
+        self.wrong["held"] = held
         return held
 
     def forget(self) -> None:
@@ -78,9 +80,12 @@ class Provider:
             cls.shared = cls()
             server = make_server("127.0.0.1", 0, cls.shared, threaded=True)
             cls.shared.issuer = f"http://127.0.0.1:{server.server_port}"
-            threading.Thread(
-                target=server.serve_forever, args=(0.05,), daemon=True
-            ).start()
+            thread = threading.Thread(
+                target=server.serve_forever,
+                args=(0.05,),
+                daemon=True,
+            )
+            thread.start()
         cls.shared.forget()
         return cls.shared
 
@@ -94,17 +99,19 @@ class Provider:
             start("500 Down", [("Content-Type", "text/plain")])
             return [b"<script>alert(1)</script>"]
         if path == "/revoke":
-            self.revoked += parse_qs(self._read_form(environ)).get("token", [])
+            form = parse_qs(self._read_form(environ))
+            self.revoked += form.get("token", [])
             start("200 OK", [])
             return [b""]
         if path == "/oauth2/token" and "refuses" in self.wrong:
-            start("401 Unauthorized", [("Content-Type", "application/json")])
-            return [json.dumps({"error": self.wrong["refuses"]}).encode()]
-        if path == "/oauth2/token" and not (
-            self._is_proven(environ) and self._is_newest(environ)
-        ):
-            start("400 Bad Request", [("Content-Type", "application/json")])
-            return [b'{"error": "invalid_grant"}']
+            start("401 Unauthorized", JSON_HEADERS)
+            error = {"error": self.wrong["refuses"]}
+            return [json.dumps(error).encode()]
+        if path == "/oauth2/token":
+            is_valid = self._is_proven(environ) and self._is_newest(environ)
+            if not is_valid:
+                start("400 Bad Request", JSON_HEADERS)
+                return [b'{"error": "invalid_grant"}']
         return self._pass_on(environ, start, path)
 
     def _pass_on(self, environ: Environ, start: Answer, path: str) -> Iterable[bytes]:
@@ -115,32 +122,59 @@ class Provider:
 
         body = b"".join(self.app.wsgi_app(environ, catch))
         status, headers = start_arguments
-        if path == "/oauth2/authorize" and (place := dict(headers).get("Location")):
-            challenge = parse_qs(environ["QUERY_STRING"]).get("code_challenge", [""])[0]
-            for code in parse_qs(urlsplit(place).query).get("code", []):
-                self.challenges[code] = challenge
-        if path == "/oauth2/authorize" and "person" in self.wrong and b"<form" in body:
-            fill = f"document.forms[0].sub.value = {json.dumps(self.wrong['person'])}"
-            body += f"<script>{fill}; document.forms[0].submit()</script>".encode()
+        if path == "/oauth2/authorize":
+            self._record_challenge(environ, headers)
+            if "person" in self.wrong and b"<form" in body:
+                body += self._build_login_script(self.wrong["person"])
         if path.endswith("/openid-configuration"):
-            document = json.loads(body) | {
-                "revocation_endpoint": f"{self.issuer}/revoke"
-            }
+            document = json.loads(body)
+            document["revocation_endpoint"] = f"{self.issuer}/revoke"
             document["code_challenge_methods_supported"] = ["S256"]
-            body = json.dumps(document | self.wrong.get("discovery", {})).encode()
+            document |= self.wrong.get("discovery", {})
+            body = json.dumps(document).encode()
         if path == "/oauth2/token" and status.startswith("200"):
-            token = json.loads(body) | self.wrong.get("token", {})
-            family = environ.get("family") or token.get("refresh_token")
-            if "rotates" in self.wrong and family:
-                token["refresh_token"] = (
-                    f"{family}~{self.families.setdefault(family, 0)}"
-                )
-            self._record_tokens(token)
-            for name in self.wrong.get("without", []):
-                token.pop(name, None)
+            token = self._change_token(environ, json.loads(body))
             body = json.dumps(token).encode()
-        start(status, [(n, v) for n, v in headers if n.lower() != "content-length"])
+        sent_headers = []
+        for name, value in headers:
+            if name.lower() != "content-length":
+                sent_headers.append((name, value))
+        start(status, sent_headers)
         return [body]
+
+    def _record_challenge(
+        self,
+        environ: Environ,
+        headers: list[tuple[str, str]],
+    ) -> None:
+        """Record the PKCE challenge of each code that a redirect contains."""
+        query = parse_qs(environ["QUERY_STRING"])
+        (challenge,) = query.get("code_challenge", [""])
+        location = dict(headers).get("Location", "")
+        codes = parse_qs(urlsplit(location).query).get("code", [])
+        for code in codes:
+            self.challenges[code] = challenge
+
+    def _build_login_script(self, person: str) -> bytes:
+        """Return the script with which a person logs in without typing."""
+        fill = f"document.forms[0].sub.value = {json.dumps(person)}"
+        return f"<script>{fill}; document.forms[0].submit()</script>".encode()
+
+    def _change_token(
+        self,
+        environ: Environ,
+        response: dict[str, Any],
+    ) -> dict[str, Any]:
+        """Return the response to a request for a token, with the faults that a test asks for."""
+        token: dict[str, Any] = response | self.wrong.get("token", {})
+        family = environ.get("family") or token.get("refresh_token")
+        if "rotates" in self.wrong and family:
+            number = self.families.setdefault(family, 0)
+            token["refresh_token"] = f"{family}~{number}"
+        self._record_tokens(token)
+        for name in self.wrong.get("without", []):
+            token.pop(name, None)
+        return token
 
     def _record_tokens(self, response: dict[str, Any]) -> None:
         for name in ("access_token", "refresh_token"):
@@ -148,30 +182,34 @@ class Provider:
                 self.tokens.append(response[name])
 
     def _read_form(self, environ: Environ) -> str:
-        body: bytes = environ["wsgi.input"].read(
-            int(environ.get("CONTENT_LENGTH") or 0)
-        )
+        length = int(environ.get("CONTENT_LENGTH") or 0)
+        body: bytes = environ["wsgi.input"].read(length)
         environ["wsgi.input"] = io.BytesIO(body)
         return body.decode()
 
     def _is_proven(self, environ: Environ) -> bool:
         form = parse_qs(self._read_form(environ))
-        challenge = self.challenges.pop(form.get("code", [""])[0], "")
-        verifier = form.get("code_verifier", [""])[0]
-        digest = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
-        return not challenge or digest.rstrip(b"=").decode() == challenge
+        (code,) = form.get("code", [""])
+        (verifier,) = form.get("code_verifier", [""])
+        challenge = self.challenges.pop(code, "")
+        digest = hashlib.sha256(verifier.encode()).digest()
+        computed = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        return not challenge or computed == challenge
 
     def _is_newest(self, environ: Environ) -> bool:
         """Whether a refresh token that rotates is the newest; an older one ends the login (RFC 9700, 4.14.2)."""
         form = parse_qs(self._read_form(environ))
-        family, _, number = form.get("refresh_token", [""])[0].partition("~")
+        (token,) = form.get("refresh_token", [""])
+        family, _, number = token.partition("~")
         if not number:
             return True
         with self.lock:
             newest = self.families.get(family) == int(number)
             self.families[family] = int(number) + 1 if newest else -1
-        body = urlencode({**form, "refresh_token": family}, doseq=True).encode()
-        environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
+        form["refresh_token"] = [family]
+        body = urlencode(form, doseq=True).encode()
+        environ["wsgi.input"] = io.BytesIO(body)
+        environ["CONTENT_LENGTH"] = str(len(body))
         environ["family"] = family
         return newest
 
@@ -201,7 +239,10 @@ class Provider:
         return jwt.encode({"alg": "RS256", "typ": typ}, claims, self.key)
 
     async def id_token_of(
-        self, user: str, audience: str = "the-client", nonce: str = "-"
+        self,
+        user: str,
+        audience: str = "the-client",
+        nonce: str = "-",
     ) -> str:
         """Return an ID token of a client application for one of its users."""
         async with httpx2.AsyncClient(base_url=self.issuer, timeout=PATIENCE) as client:
@@ -246,14 +287,17 @@ class Browser:
 
     async def log_in(self, link: str, user: str) -> str:
         """Follow a link to the provider and log in; return the address of the callback."""
-        login = (await self.get(link)).headers["location"]
+        page = await self.get(link)
+        login = page.headers["location"]
         await self.get(login)
         response = await self.get(login, sub=user)
         return str(response.headers["location"])
 
     async def walk(self, link: str, user: str) -> str:
         """Log in and follow the callback; return the heading of the last page."""
-        return heading(await self.get(await self.log_in(link, user)))
+        callback = await self.log_in(link, user)
+        page = await self.get(callback)
+        return heading(page)
 
 
 def heading(page: httpx2.Response) -> str:

@@ -113,7 +113,10 @@ class Raw:
 
 @asynccontextmanager
 async def connect(
-    server: FastMCP, era: str, *answers: Message | None, can: Message = ELICITS
+    server: FastMCP,
+    era: str,
+    *answers: Message | None,
+    can: Message = ELICITS,
 ) -> AsyncIterator[Raw]:
     """A connection over memory; leaving the block stops the server."""
     low = server._mcp_server

@@ -18,14 +18,14 @@ from copier_fastmcp_engine.tools import build_tool
 ERAS = ["legacy", "2026-07-28"]
 ALWAYS = "always always always always"
 TRUTH = {
-    "read": "true false true said",
-    "create": "false false false said",
-    "ensure": "false false true said",
-    "append": "false false false said",
-    "update": "false true false said",
-    "put": "false true true said",
-    "delete": "false true true said",
-    "action": "false said said said",
+    "read": "true false true declared",
+    "create": "false false false declared",
+    "ensure": "false false true declared",
+    "append": "false false false declared",
+    "update": "false true false declared",
+    "put": "false true true declared",
+    "delete": "false true true declared",
+    "action": "false declared declared declared",
 }
 
 

@@ -100,7 +100,13 @@ async def test_a_preview_is_of_one_tool_by_whatever_name_and_applied_once(
 
 
 @each_era
-@pytest.mark.parametrize(("scopes", "expected"), [([], "error"), (["zz:read"], "None")])
+@pytest.mark.parametrize(
+    ("scopes", "expected"),
+    [
+        ([], "error"),
+        (["zz:read"], "None"),
+    ],
+)
 async def test_an_old_name_needs_the_scopes_of_the_new_one(
     era: str, scopes: list[str], expected: str
 ) -> None:
@@ -130,7 +136,12 @@ async def test_an_old_name_is_not_listed_and_writes_nothing_where_only_reads_are
     assert not {"zz_level", "zz_flatten", "zz_view"} & {*names}
     for part in ({"read_only": True}, {"no_destructive": True}):
         refused = await call_tool(
-            make_renamed_server(**part), era, "zz_level", YES, name="a", confirm=True
+            make_renamed_server(**part),
+            era,
+            "zz_level",
+            YES,
+            name="a",
+            confirm=True,
         )
         assert "zz_raze cannot be called here" in str(refused)
     assert DONE == []
@@ -138,7 +149,11 @@ async def test_an_old_name_is_not_listed_and_writes_nothing_where_only_reads_are
 
 def test_a_pattern_with_an_old_name_still_leaves_the_tool_out() -> None:
     raze = Facts(
-        "zz_raze", None, is_read_only=False, is_destructive=True, formerly=["zz_level"]
+        "zz_raze",
+        None,
+        is_read_only=False,
+        is_destructive=True,
+        formerly=["zz_level"],
     )
     assert Subset(exclude=["zz_lev*"]).reason_left_out(raze) == "it is excluded"
     assert Subset(tools=["zz_level"]).reason_left_out(raze) is None

@@ -90,7 +90,10 @@ def mount_proxy(server: FastMCP) -> str:
 
 
 WAYS = [add_policy_tool, mount_tool, mount_declared_tool, mount_proxy]
-STATES = [{"name": "a"}, {"name": "a", "state": None}]
+STATES = [
+    {"name": "a"},
+    {"name": "a", "state": None},
+]
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +113,10 @@ async def answer_question(raw: Raw, message: Message, **answers: Message) -> Mes
     """Send the first call again with answers to a question; return the response."""
     state = message["result"]["requestState"]
     return await call_unanswered(
-        raw, **raw.sent[0], requestState=state, inputResponses=answers
+        raw,
+        **raw.sent[0],
+        requestState=state,
+        inputResponses=answers,
     )
 
 

@@ -34,7 +34,11 @@ def create_overridden_server(path: Path, texts: object, mode: int = 0o600) -> Fa
 
 async def read_texts(mcp: FastMCP, era: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return each client-facing text in the form of a metadata file, and the hints by tool."""
-    texts: dict[str, Any] = {"tools": {}, "resources": {}, "resource_templates": {}}
+    texts: dict[str, Any] = {
+        "tools": {},
+        "resources": {},
+        "resource_templates": {},
+    }
     async with Client(mcp, mode=era) as client:
         tools = await client.list_tools()
         resources = await client.list_resources()
@@ -75,9 +79,10 @@ async def test_every_text_can_be_overridden_and_no_hint_moves(
         return {key: number_texts(text) for key, text in texts.items()}
 
     texts = number_texts(before)
-    assert await read_texts(
-        create_overridden_server(tmp_path / "texts.yaml", texts), era
-    ) == (texts, hints)
+    overridden = create_overridden_server(tmp_path / "texts.yaml", texts)
+    served_texts, served_hints = await read_texts(overridden, era)
+    assert served_texts == texts
+    assert served_hints == hints
 
 
 FAULTS = {  # what a file must not say, and what the one line that stops the start says of it
@@ -138,18 +143,21 @@ def test_a_file_that_others_can_change_stops_the_start(tmp_path: Path) -> None:
 async def test_a_layer_replaces_single_fields_and_takes_a_tool_away(
     tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upper, lower = tmp_path / "upper.yaml", tmp_path / "lower.yaml"
-    create_overridden_server(
-        lower, {"tools": {TOOL: {"title": "A", "description": "Kept"}}}
-    )
+    upper = tmp_path / "upper.yaml"
+    lower = tmp_path / "lower.yaml"
+    lower_tools = {TOOL: {"title": "A", "description": "Kept"}}
+    create_overridden_server(lower, {"tools": lower_tools})
     monkeypatch.setattr(metadata, "packaged_file", lambda policy: lower)
-    mixed = create_overridden_server(
-        upper, {"strict": False, "tools": {"none": {}, TOOL: {"title": "B"}}}
-    )
-    about = (await read_texts(mixed, era))[0]["tools"][TOOL]
-    assert (about["title"], about["description"]) == ("B", "Kept")
-    disabled = create_overridden_server(upper, {"tools": {TOOL: {"enabled": False}}})
-    assert TOOL not in (await read_texts(disabled, era))[0]["tools"]
+    upper_tools = {"none": {}, TOOL: {"title": "B"}}
+    upper_texts = {"strict": False, "tools": upper_tools}
+    mixed = create_overridden_server(upper, upper_texts)
+    texts, _ = await read_texts(mixed, era)
+    assert texts["tools"][TOOL]["title"] == "B"
+    assert texts["tools"][TOOL]["description"] == "Kept"
+    disabled_tools = {TOOL: {"enabled": False}}
+    disabled = create_overridden_server(upper, {"tools": disabled_tools})
+    texts, _ = await read_texts(disabled, era)
+    assert TOOL not in texts["tools"]
     assert await disabled.get_tool(TOOL) is None
 
 
@@ -222,14 +230,19 @@ async def test_each_field_of_a_tool_reaches_the_client(tmp_path: Path) -> None:
     words = {
         "title": "Title",
         "icons": [icon],
-        "arguments": {"place": {"description": "Where."}, "other": {}},
+        "arguments": {
+            "place": {"description": "Where."},
+            "other": {},
+        },
     }
     tool, _ = await override_plain_server(tmp_path, {"tools": {"look": words}})
-    assert (tool.title, tool.annotations.title) == ("Title", "Title")
+    assert tool.title == "Title"
+    assert tool.annotations.title == "Title"
     assert tool.description == "Look."
     assert [image.src for image in tool.icons] == [icon]
-    assert tool.input_schema["properties"]["place"]["description"] == "Where."
-    assert set(tool.input_schema["properties"]) == {"place", "other"}
+    properties = tool.input_schema["properties"]
+    assert properties["place"]["description"] == "Where."
+    assert properties.keys() == {"place", "other"}
 
 
 @pytest.mark.anyio
@@ -242,22 +255,28 @@ async def test_a_tool_below_a_file_is_called_and_an_unknown_one_is_not_found(
     server = make_plain_server()
     metadata.override(SETTINGS.policy, server, path)
     async with Client(server, mode=era) as client:
-        assert (await client.call_tool("look", {"place": "here"})).data == "here"
-        resource = await client.read_resource("shelf://all")
-        assert getattr(resource[0], "text", "") == "all"
+        result = await client.call_tool("look", {"place": "here"})
+        assert result.data == "here"
+        (resource,) = await client.read_resource("shelf://all")
+        assert getattr(resource, "text", "") == "all"
         unknown = await client.call_tool("none", {}, raise_on_error=False)
-    assert "none" in getattr(unknown.content[0], "text", "")
+    (block,) = unknown.content
+    assert "none" in getattr(block, "text", "")
 
 
 @pytest.mark.anyio
 async def test_an_unknown_argument_is_skipped_where_a_file_is_not_strict(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    arguments = {"none": {"description": "A"}, "place": {"description": "Where."}}
+    arguments = {
+        "none": {"description": "A"},
+        "place": {"description": "Where."},
+    }
     texts = {"strict": False, "tools": {"look": {"arguments": arguments}}}
     tool, _ = await override_plain_server(tmp_path, texts)
-    assert set(tool.input_schema["properties"]) == {"place", "other"}
-    assert tool.input_schema["properties"]["place"]["description"] == "Where."
+    properties = tool.input_schema["properties"]
+    assert properties.keys() == {"place", "other"}
+    assert properties["place"]["description"] == "Where."
     assert any("'none' (skipped)" in line for line in caplog.messages)
 
 
@@ -279,7 +298,8 @@ async def test_a_description_that_is_taken_away_is_absent_and_warned_about(
     tool, resource = await override_plain_server(
         tmp_path, {"tools": {"look": empty}, "resources": {"shelf://all": empty}}
     )
-    assert (tool.description, resource.description) == (None, None)
+    assert tool.description is None
+    assert resource.description is None
     warned = [line for line in caplog.messages if "without a description" in line]
     assert len(warned) == 2
 
@@ -288,7 +308,8 @@ async def test_a_description_that_is_taken_away_is_absent_and_warned_about(
 async def test_a_former_name_overrides_unless_the_present_one_does(
     tmp_path: Path,
 ) -> None:
-    former, present = {"title": "Former"}, {"title": "Present"}
+    former = {"title": "Former"}
+    present = {"title": "Present"}
     tool, _ = await override_plain_server(tmp_path, {"tools": {"peek": former}})
     assert tool.title == "Former"
     for tools in (

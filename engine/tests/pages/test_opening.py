@@ -87,7 +87,10 @@ async def test_three_pages_a_minute_open_by_themselves(
 
 @pytest.mark.parametrize("fails", [False, None], ids=["says-no", "raises"])
 async def test_where_no_browser_opens_the_link_is_in_the_answer(
-    monkeypatch: pytest.MonkeyPatch, opened: list[str], fails: bool | None, era: str
+    monkeypatch: pytest.MonkeyPatch,
+    opened: list[str],
+    fails: bool | None,
+    era: str,
 ) -> None:
     def refuse(address: str) -> bool:
         opened.append(address)
@@ -106,7 +109,10 @@ async def test_where_no_browser_opens_the_link_is_in_the_answer(
 @pytest.mark.skipif(sys.platform != "linux", reason="a screen is a variable on Linux")
 @pytest.mark.parametrize("screen", ["WAYLAND_DISPLAY", ""])
 async def test_a_browser_is_opened_where_there_is_a_screen(
-    monkeypatch: pytest.MonkeyPatch, opened: list[str], screen: str, era: str
+    monkeypatch: pytest.MonkeyPatch,
+    opened: list[str],
+    screen: str,
+    era: str,
 ) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
@@ -129,7 +135,10 @@ async def test_no_browser_is_opened_where_that_is_set(
 
 @pytest.mark.parametrize("name", ["SSH_CONNECTION", "CI", "container"])
 async def test_without_a_user_at_the_machine_the_call_is_refused(
-    monkeypatch: pytest.MonkeyPatch, opened: list[str], name: str, era: str
+    monkeypatch: pytest.MonkeyPatch,
+    opened: list[str],
+    name: str,
+    era: str,
 ) -> None:
     monkeypatch.undo()
     monkeypatch.setenv(name, "1")
@@ -177,7 +186,10 @@ async def test_a_client_that_supports_links_shows_the_page(
     [(86_400, "1440 minutes"), (20, "1 minutes")],
 )
 async def test_an_answer_with_the_link_comes_at_once_and_names_the_time(
-    monkeypatch: pytest.MonkeyPatch, seconds: float, minutes: str, era: str
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    minutes: str,
+    era: str,
 ) -> None:
     monkeypatch.setattr(pages, "WAIT", 10 * PATIENCE)
     async with connect(make_page_server(seconds), era, can={}) as raw:

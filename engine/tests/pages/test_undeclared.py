@@ -16,7 +16,10 @@ pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("here")]
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
 async def test_an_undeclared_tool_asks_on_the_page(era: str) -> None:
     server = make_page_server()
-    call: Message = {"name": add_mounted(server), "arguments": {"name": "a"}}
+    call: Message = {
+        "name": add_mounted(server),
+        "arguments": {"name": "a"},
+    }
     async with (
         connect(server, era, can={}) as raw,
         httpx2.AsyncClient(timeout=PATIENCE) as browser,

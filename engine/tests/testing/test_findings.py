@@ -61,14 +61,14 @@ def test_every_rule_of_a_finding_is_explained() -> None:
 
 @pytest.mark.parametrize("rule", sorted(TABLES["rules"]))
 def test_a_finding_ends_with_the_remedy_and_the_rule(rule: str) -> None:
-    mend = TABLES["rules"][rule]["mend"]
-    assert mend
-    assert Problem(rule, "seen").format(TABLES) == f"seen; {mend} ({rule})"
+    fix = TABLES["rules"][rule]["fix"]
+    assert fix
+    assert Problem(rule, "seen").format(TABLES) == f"seen; {fix} ({rule})"
     custom = Problem(rule, "seen", "do this").format(TABLES)
     assert custom == f"seen; do this ({rule})"
-    finding = Finding(rule, "get_note", "seen", mend, "")
-    assert str(finding) == f"get_note: seen; {mend} ({rule})"
-    assert str(RuleError("seen", mend, rule)) == f"seen; {mend} ({rule})"
+    finding = Finding(rule, "get_note", "seen", fix, "")
+    assert str(finding) == f"get_note: seen; {fix} ({rule})"
+    assert str(RuleError("seen", fix, rule)) == f"seen; {fix} ({rule})"
 
 
 def test_the_remedy_of_several_lines_has_its_own() -> None:

@@ -71,7 +71,10 @@ def test_a_lock_without_the_field_is_not_released(tmp_path: Path) -> None:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A project whose server has one tool, as its `parameters` say."""
     project = SimpleNamespace(
-        root=tmp_path, is_existing=False, parameters=["note_id"], create_server=list
+        root=tmp_path,
+        is_existing=False,
+        parameters=["note_id"],
+        create_server=list,
     )
 
     def collect(project: Any, *_: object) -> pin.Pins:

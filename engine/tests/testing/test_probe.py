@@ -106,7 +106,10 @@ class StubSuite:
         self.notes.append(text)
 
     async def call(
-        self, name: str, arguments: dict[str, Any], agree: bool = True
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        agree: bool = True,
     ) -> dict[str, Any]:
         try:
             steps = self.body(self.store, **arguments)
@@ -232,7 +235,11 @@ async def test_a_sibling_that_changes_the_authors_record_is_none(
 
 
 @pytest.mark.parametrize(
-    ("identity", "problem"), [("", "it also changed"), ("text", "")]
+    ("identity", "problem"),
+    [
+        ("", "it also changed"),
+        ("text", ""),
+    ],
 )
 async def test_a_case_says_which_argument_names_the_record(
     tmp_path: Path, identity: str, problem: str
@@ -336,7 +343,9 @@ async def test_an_exception_missing_in_the_lock_is_found(tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["outside", "effects"])
 @pytest.mark.parametrize("kind", [list, set, tuple])
 async def test_names_that_the_lock_does_not_show_are_found_in_any_collection(
-    tmp_path: Path, name: str, kind: Callable[[list[str]], Any]
+    tmp_path: Path,
+    name: str,
+    kind: Callable[[list[str]], Any],
 ) -> None:
     """As where a probe imports them from another module."""
     suite = StubSuite(tmp_path, arrange_by_parameter, delete)

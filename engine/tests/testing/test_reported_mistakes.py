@@ -13,7 +13,12 @@ from .test_cases_that_follow import TEXT, find, suite_of
 from .test_probe import Store, StubSuite
 
 pytestmark = pytest.mark.anyio
-OPTIONAL_TEXT = {"anyOf": [TEXT, {"type": "null"}], "default": None}
+NULL = {"type": "null"}
+OPTIONAL_TEXT = {
+    "anyOf": [TEXT, NULL],
+    "default": None,
+}
+LIMIT = {"type": "integer", "default": 20}
 
 
 async def test_a_read_that_deletes_at_a_large_limit_is_found(tmp_path: Path) -> None:
@@ -21,7 +26,7 @@ async def test_a_read_that_deletes_at_a_large_limit_is_found(tmp_path: Path) -> 
         if limit > 20:
             store.notes.clear()
 
-    suite = suite_of(tmp_path, "read", body, limit={"type": "integer", "default": 20})
+    suite = suite_of(tmp_path, "read", body, limit=LIMIT)
     assert "with limit=1000 it says read-only" in await find(suite)
 
 
@@ -31,8 +36,8 @@ async def test_a_large_limit_stays_below_the_maximum(tmp_path: Path) -> None:
     def body(store: Store, note_id: int, limit: int = 20) -> None:
         limits.add(limit)
 
-    schema = {"type": "integer", "default": 20, "maximum": 50}
-    assert await find(suite_of(tmp_path, "read", body, limit=schema)) == ""
+    suite = suite_of(tmp_path, "read", body, limit=LIMIT | {"maximum": 50})
+    assert await find(suite) == ""
     assert max(limits) == 50
 
 
@@ -57,7 +62,8 @@ async def test_a_delete_that_empties_the_store_without_its_filter_is_found(
             if text in (None, note["text"]):
                 del store.notes[key]
 
-    finding = await find(suite_of_filter(tmp_path, body))
+    suite = suite_of_filter(tmp_path, body)
+    finding = await find(suite)
     assert "with no text it removed more than with it: note/1.id" in finding
 
 
@@ -112,27 +118,33 @@ async def test_a_believed_exception_does_not_cover_dropped_fields(
     tmp_path: Path,
 ) -> None:
     def body(store: Store, note_id: int, text: str) -> None:
-        if f"note/{note_id}" in store.notes:
-            store.notes[f"note/{note_id}"] = {"id": note_id, "text": text}
+        key = f"note/{note_id}"
+        if key in store.notes:
+            store.notes[key] = {"id": note_id, "text": text}
 
-    finding = await find(suite_of_exception(tmp_path, body))
+    suite = suite_of_exception(tmp_path, body)
+    finding = await find(suite)
     assert "it says not destructive, but dropped note/5.due" in finding
 
 
 async def test_a_believed_exception_covers_what_the_call_sets(tmp_path: Path) -> None:
     def body(store: Store, note_id: int, text: str) -> None:
-        if f"note/{note_id}" in store.notes:
-            store.notes[f"note/{note_id}"]["text"] = text
+        key = f"note/{note_id}"
+        if key in store.notes:
+            store.notes[key]["text"] = text
 
-    assert await find(suite_of_exception(tmp_path, body)) == ""
+    suite = suite_of_exception(tmp_path, body)
+    assert await find(suite) == ""
 
 
 async def test_a_believed_exception_covers_a_field_that_ends(tmp_path: Path) -> None:
     def body(store: Store, note_id: int, text: str) -> None:
-        if f"note/{note_id}" in store.notes:
-            store.notes[f"note/{note_id}"]["due"] = None
+        key = f"note/{note_id}"
+        if key in store.notes:
+            store.notes[key]["due"] = None
 
-    assert await find(suite_of_exception(tmp_path, body)) == ""
+    suite = suite_of_exception(tmp_path, body)
+    assert await find(suite) == ""
 
 
 async def test_a_delete_that_empties_a_record_is_found(tmp_path: Path) -> None:
@@ -143,12 +155,13 @@ async def test_a_delete_that_empties_a_record_is_found(tmp_path: Path) -> None:
 
     def body(store: Store, note_id: int) -> None:
         files: dict[str, Any] = store.notes
-        if f"note/{note_id}" in files:
-            files[f"note/{note_id}"] = ""
+        key = f"note/{note_id}"
+        if key in files:
+            files[key] = ""
 
-    assert "it says delete, but a call changed note/5, and removed nothing" in (
-        await find(StubSuite(tmp_path, arrange, body))
-    )
+    suite = StubSuite(tmp_path, arrange, body)
+    finding = await find(suite)
+    assert "it says delete, but a call changed note/5, and removed nothing" in finding
 
 
 def suite_of_children(folder: Path, body: Any) -> StubSuite:
@@ -170,10 +183,14 @@ async def test_a_delete_takes_the_children_of_its_record_along(tmp_path: Path) -
     def body(store: Store, note_id: str) -> None:
         data: dict[str, Any] = store.notes
         data.pop(f"note/{note_id}", None)
-        comments = [c for c in data["comments"] if c["note"] != note_id]
-        data["comments"] = comments
+        kept = []
+        for comment in data["comments"]:
+            if comment["note"] != note_id:
+                kept.append(comment)
+        data["comments"] = kept
 
-    assert await find(suite_of_children(tmp_path, body)) == ""
+    suite = suite_of_children(tmp_path, body)
+    assert await find(suite) == ""
 
 
 async def test_a_delete_that_takes_the_children_of_another_record_is_found(
@@ -184,7 +201,9 @@ async def test_a_delete_that_takes_the_children_of_another_record_is_found(
         data.pop(f"note/{note_id}", None)
         data["comments"] = []
 
-    assert "it also changed comments" in await find(suite_of_children(tmp_path, body))
+    suite = suite_of_children(tmp_path, body)
+    finding = await find(suite)
+    assert "it also changed comments" in finding
 
 
 def send(fake: Fake, method: str, path: str, **options: Any) -> httpx2.Response:
@@ -203,9 +222,11 @@ def test_a_repeated_post_that_conflicts_is_not_idempotent(fake: Fake) -> None:
         transport: Any = None
 
     backend = FakedBackend(Client(), fake)
-    send(fake, "POST", "/audit", json={"id": 1})
+    record = {"id": 1}
+    send(fake, "POST", "/audit", json=record)
     assert not backend.find_unproven(read_only=False, idempotent=True)
-    assert send(fake, "POST", "/audit", json={"id": 1}).status_code == 409
+    repeated = send(fake, "POST", "/audit", json=record)
+    assert repeated.status_code == 409
     handled = backend.find_unproven(read_only=False, idempotent=True)
     assert not handled
     text = backend.find_unproven(read_only=False, idempotent=True, refused=True)
@@ -238,9 +259,10 @@ async def test_an_idempotent_tool_that_conflicts_with_itself_is_found(
         return {"note_id": note_id}
 
     def body(store: Store, note_id: int) -> None:
-        if f"note/{note_id}" not in store.notes:
+        key = f"note/{note_id}"
+        if key not in store.notes:
             raise ToolError("POST /audit answered 409")
-        del store.notes[f"note/{note_id}"]
+        del store.notes[key]
 
     suite = StubSuite(tmp_path, arrange, body)
     refusals = []
@@ -265,9 +287,13 @@ async def test_a_read_that_stores_an_optional_mapping_is_found(tmp_path: Path) -
         if filters:
             store.notes["view"] = {"filters": str(filters)}
 
-    numbers = {"type": "object", "additionalProperties": {"type": "integer"}}
-    schema = {"anyOf": [numbers, {"type": "null"}], "default": None}
-    finding = await find(suite_of(tmp_path, "read", body, filters=schema))
+    numbers = {
+        "type": "object",
+        "additionalProperties": {"type": "integer"},
+    }
+    schema = {"anyOf": [numbers, NULL], "default": None}
+    suite = suite_of(tmp_path, "read", body, filters=schema)
+    finding = await find(suite)
     assert "with filters={'probe': 2} it says read-only" in finding
 
 
@@ -275,14 +301,14 @@ async def test_a_read_that_stores_an_optional_mapping_is_found(tmp_path: Path) -
 async def test_a_read_that_deletes_at_a_small_limit_is_found(
     tmp_path: Path, limit: int
 ) -> None:
-    schema = {"type": "integer", "default": 20}
     chosen = limit
 
     def body(store: Store, note_id: int, limit: int = 20) -> None:
         if limit == chosen:
             store.notes.clear()
 
-    finding = await find(suite_of(tmp_path, "read", body, limit=schema))
+    suite = suite_of(tmp_path, "read", body, limit=LIMIT)
+    finding = await find(suite)
     assert f"with limit={limit} it says read-only" in finding
 
 
@@ -292,13 +318,17 @@ async def test_a_small_limit_stays_above_the_minimum(tmp_path: Path) -> None:
     def body(store: Store, note_id: int, limit: int = 20) -> None:
         limits.add(limit)
 
-    schema = {"type": "integer", "default": 20, "minimum": 1}
-    assert await find(suite_of(tmp_path, "read", body, limit=schema)) == ""
+    suite = suite_of(tmp_path, "read", body, limit=LIMIT | {"minimum": 1})
+    assert await find(suite) == ""
     assert min(limits) >= 1
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "place"), [(4, 4.0, "note/5.size"), (1, True, "note/5.size")]
+    ("old", "new", "place"),
+    [
+        (4, 4.0, "note/5.size"),
+        (1, True, "note/5.size"),
+    ],
 )
 async def test_a_read_that_changes_the_type_of_a_value_is_found(
     tmp_path: Path, old: Any, new: Any, place: str
@@ -317,7 +347,11 @@ async def test_a_read_that_changes_the_type_of_a_value_is_found(
 
 
 def destructive_suite_of(
-    folder: Path, behavior: str, arrange: Any, body: Any, **parameters: Any
+    folder: Path,
+    behavior: str,
+    arrange: Any,
+    body: Any,
+    **parameters: Any,
 ) -> StubSuite:
     """Return the suite of an idempotent tool that may overwrite and remove."""
     (folder / f"test_{behavior}_note.py").touch()
@@ -328,15 +362,30 @@ def destructive_suite_of(
 
 
 def suite_of_rated(
-    folder: Path, behavior: str, body: Any, parent: int = 0
+    folder: Path,
+    behavior: str,
+    body: Any,
+    parent: int = 0,
 ) -> StubSuite:
     """Return the suite of a tool on notes that have a rating, a place and a parent."""
 
     async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
         store.add(note_id)
-        more = {"rating": 3, "position": 2, "shelf": "A", "parent": parent, "parts": 0}
+        more = {
+            "rating": 3,
+            "position": 2,
+            "shelf": "A",
+            "parent": parent,
+            "parts": 0,
+        }
         store.notes[f"note/{note_id}"] |= more
-        other = {"rating": 9, "position": 1, "shelf": "B", "parent": 0, "parts": 2}
+        other = {
+            "rating": 9,
+            "position": 1,
+            "shelf": "B",
+            "parent": 0,
+            "parts": 2,
+        }
         store.notes.setdefault("note/7", {"id": 7, "text": "b", **other})
         return {"note_id": note_id}
 
@@ -352,7 +401,8 @@ async def test_a_put_that_takes_a_rating_from_another_record_is_found(
                 note["rating"] = 8
         store.notes[f"note/{note_id}"]["rating"] = 9
 
-    finding = await find(suite_of_rated(tmp_path, "put", body))
+    suite = suite_of_rated(tmp_path, "put", body)
+    finding = await find(suite)
     assert "it also changed note/7.rating" in finding
 
 
@@ -360,21 +410,25 @@ async def test_a_put_that_swaps_a_value_with_another_record_is_found(
     tmp_path: Path,
 ) -> None:
     def body(store: Store, note_id: int) -> None:
-        if store.notes[f"note/{note_id}"]["shelf"] == "A":
+        note = store.notes[f"note/{note_id}"]
+        if note["shelf"] == "A":
             store.notes["note/7"]["shelf"] = "A"
-            store.notes[f"note/{note_id}"]["shelf"] = "B"
+            note["shelf"] = "B"
 
-    finding = await find(suite_of_rated(tmp_path, "put", body))
+    suite = suite_of_rated(tmp_path, "put", body)
+    finding = await find(suite)
     assert "it also changed note/7.shelf" in finding
 
 
 async def test_a_put_that_moves_a_record_in_an_order_passes(tmp_path: Path) -> None:
     def body(store: Store, note_id: int) -> None:
-        if store.notes[f"note/{note_id}"]["position"] == 2:
+        note = store.notes[f"note/{note_id}"]
+        if note["position"] == 2:
             store.notes["note/7"]["position"] = 2
-            store.notes[f"note/{note_id}"]["position"] = 1
+            note["position"] = 1
 
-    assert await find(suite_of_rated(tmp_path, "put", body)) == ""
+    suite = suite_of_rated(tmp_path, "put", body)
+    assert await find(suite) == ""
 
 
 async def test_a_put_that_moves_a_flag_passes(tmp_path: Path) -> None:
@@ -402,7 +456,8 @@ async def test_a_delete_that_counts_down_at_the_parent_passes(tmp_path: Path) ->
         if store.notes.pop(f"note/{note_id}", None):
             store.notes["note/7"]["parts"] -= 1
 
-    assert await find(suite_of_rated(tmp_path, "delete", body, parent=7)) == ""
+    suite = suite_of_rated(tmp_path, "delete", body, parent=7)
+    assert await find(suite) == ""
 
 
 async def test_a_believed_exception_does_not_cover_fields_that_are_reset(
@@ -413,13 +468,19 @@ async def test_a_believed_exception_does_not_cover_fields_that_are_reset(
 
     async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
         arguments: dict[str, Any] = await plain_arrange(store, note_id)
-        more = {"price": 9.5, "tags": ["a", "b"], "place": "shelf"}
-        store.notes[f"note/{note_id}"] |= more
+        store.notes[f"note/{note_id}"] |= {
+            "price": 9.5,
+            "tags": ["a", "b"],
+            "place": "shelf",
+        }
         return arguments
 
     def body(store: Store, note_id: int, text: str) -> None:
         if note := store.notes.get(f"note/{note_id}"):
-            note.update(text=text, price=0.0, tags=[], place="none")
+            note["text"] = text
+            note["price"] = 0.0
+            note["tags"] = []
+            note["place"] = "none"
 
     suite.module.arrange = arrange
     suite.body = body
@@ -442,7 +503,8 @@ async def test_a_believed_exception_covers_a_counter_that_is_reset(
 
     def body(store: Store, note_id: int, text: str) -> None:
         if note := store.notes.get(f"note/{note_id}"):
-            note.update(text=text, unread=0)
+            note["text"] = text
+            note["unread"] = 0
 
     suite.module.arrange = arrange
     suite.body = body
@@ -462,14 +524,21 @@ async def test_a_put_that_clears_its_record_is_found(tmp_path: Path) -> None:
             note.clear()
 
     suite = destructive_suite_of(tmp_path, "put", arrange, body, text=OPTIONAL_TEXT)
-    assert "the behavior 'delete' would be true" in await find(suite)
+    finding = await find(suite)
+    assert "the behavior 'delete' would be true" in finding
 
 
 @pytest.mark.parametrize(
-    ("path", "status"), [("/users/1", 200), ("/users", 200), ("/users/2", 404)]
+    ("path", "status"),
+    [
+        ("/users/1", 200),
+        ("/users", 200),
+        ("/users/2", 404),
+    ],
 )
 def test_a_record_is_looked_up_by_its_headers(
     fake: Fake, path: str, status: int
 ) -> None:
     send(fake, "PUT", "/users/1", json={"name": "Ann"})
-    assert send(fake, "HEAD", path).status_code == status
+    response = send(fake, "HEAD", path)
+    assert response.status_code == status

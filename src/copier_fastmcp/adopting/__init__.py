@@ -1,1 +1,1 @@
-"""A server that was there before: a behavior for each of its tools, and what is written beside them."""
+"""An existing server: a behavior for each of its tools, and what is written next to them."""

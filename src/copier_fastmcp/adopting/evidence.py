@@ -252,7 +252,7 @@ class Evidence:
         return f"its description says {self.described[0].word!r}"
 
     @property
-    def besides_its_name(self) -> str:
+    def other_write_evidence(self) -> str:
         """The strongest evidence of a write that is not the tool's name."""
         effects = [*self.stores, *self.sure, *self.weak]
         if effects:
@@ -276,7 +276,7 @@ class Evidence:
         return any(text.startswith("it can write to") for text in texts)
 
     @property
-    def besides_hints(self) -> str:
+    def other_evidence(self) -> str:
         """The strongest evidence that is not a hint."""
         for text in self.texts:
             if not text.startswith("its hints say"):

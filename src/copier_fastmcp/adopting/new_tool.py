@@ -53,9 +53,8 @@ def plan_new_tool(
         text = (fresh / module_path).read_text(encoding="utf-8")
         probe = (fresh / f"tests/tools/test_{name}.py").read_bytes()
     text = re.sub(r"(?m)^from \.\.+policy import", f"from {package} import", text)
-    text = text.replace(
-        module_path.as_posix(), path.relative_to(root).as_posix()
-    )  # what is to do there
+    # The remarks of the file name its place in this project
+    text = text.replace(module_path.as_posix(), path.relative_to(root).as_posix())
     files = {path: text.encode(), root / f"tests/tools/test_{name}.py": probe}
     require_reachable(root, files)
     for file in files:

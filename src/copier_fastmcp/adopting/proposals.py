@@ -100,7 +100,7 @@ def _keep_written_hints(evidence: Evidence, proposal: Proposal) -> Proposal:
     if not relaxed:
         return proposal
     written_hints = " and ".join(format_hints(relaxed))
-    question = f"its author wrote {written_hints}, but {evidence.besides_hints}"
+    question = f"its author wrote {written_hints}, but {evidence.other_evidence}"
     if behavior == "read":
         return replace(
             proposal,
@@ -175,7 +175,7 @@ def _weigh_read_name(evidence: Evidence) -> Proposal:
     """A name that reads, unless something else says that it writes."""
     clash = _find_write_clash(evidence)
     if clash:
-        question = f"{evidence.name_says}, but {evidence.besides_its_name}"
+        question = f"{evidence.name_says}, but {evidence.other_write_evidence}"
         return _build_proposal(evidence, choose_cautious([clash]), question, "read")
     if evidence.hinted:
         return _build_proposal(evidence, "read")

@@ -36,9 +36,8 @@ def connect(settings: object) -> Backend:
 # With it, pytest tells the files of this folder from an author's tests of the same names.
 PACKAGE = '''"""The proofs of the tools, which tests/policy/check.py runs."""
 '''
-CHOICE = re.compile(
-    r"\bLiteral\[('[^'\\]*'|-?\d+|True|False)[,\]]"
-)  # as `ast.unparse` writes it
+# As `ast.unparse` writes it
+CHOICE = re.compile(r"\bLiteral\[('[^'\\]*'|-?\d+|True|False)[,\]]")
 SAMPLES = {"str": "a", "int": 1, "float": 1.0, "bool": False}
 
 

@@ -88,11 +88,12 @@ HARMLESS |= {
     "contextlib",
     "struct",
 }
+# A class of a client: DeleteMessageRequest(...)
 ASKS = {
     "request",
     "command",
     "mutation",
-}  # a class of a client: DeleteMessageRequest(...)
+}
 MAKES = {
     "engine",
     "model",

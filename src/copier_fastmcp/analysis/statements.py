@@ -7,6 +7,7 @@ from functools import cache
 from ..sources.modules import FUNCTIONS, Module, Project
 from .vocabulary import load_vocabulary
 
+# The most cautious behavior comes first
 ORDER = (
     "action",
     "delete",
@@ -14,7 +15,7 @@ ORDER = (
     "create",
     "ensure",
     "read",
-)  # the most cautious first
+)
 # What calls run a text that they are given.
 RUN = {
     "execute",

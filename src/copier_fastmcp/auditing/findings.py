@@ -75,7 +75,7 @@ class AuditFinding:
     derived: bool | None
     evidence: tuple[str, ...]
     message: str
-    mend: str
+    fix: str
     severity: str
     source: str
     server: str = ""
@@ -201,7 +201,7 @@ def _compare_hint(tool: Tool, verdict: Verdict, hint: str) -> AuditFinding | Non
         derived=value,
         evidence=verdict.evidence,
         message=f"{statement}, but {' and '.join(verdict.evidence[:SHOWN_EVIDENCE])}",
-        mend=f"{advice}; {load_vocabulary()['meanwhile'][rule]}",
+        fix=f"{advice}; {load_vocabulary()['meanwhile'][rule]}",
         severity=severity,
         source=find_source(rule, is_own=False),
     )
@@ -250,7 +250,7 @@ def _apply_rules(
             derived=None,
             evidence=tuple(rule_messages),
             message=_join_messages(rule_messages),
-            mend=_find_fix(rule, is_own),
+            fix=_find_fix(rule, is_own),
             severity=_rate(rule, profile),
             source=find_source(rule, is_own=is_own),
         )
@@ -259,10 +259,10 @@ def _apply_rules(
 
 
 def _find_fix(rule: str, is_own: bool) -> str:
-    project_fix: str = load_rules()[rule]["mend"]
+    project_fix: str = load_rules()[rule]["fix"]
     if is_own:
         return project_fix
-    foreign_fix: str = load_vocabulary()["mends"].get(rule, project_fix)
+    foreign_fix: str = load_vocabulary()["fixes"].get(rule, project_fix)
     return foreign_fix
 
 

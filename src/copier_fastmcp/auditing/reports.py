@@ -36,7 +36,7 @@ def print_findings(findings: Findings, questions: Questions, checked: int) -> No
         if len(servers) > 1:
             name = f"{finding.server}: {name}"
         rule = f"{finding.severity}: {finding.rule}"
-        rows.append([name, rule, finding.message, finding.mend])
+        rows.append([name, rule, finding.message, finding.fix])
     if rows:
         print_table(["Tool", "Rule", "What is wrong", "Fix"], rows)
     for question in questions:

@@ -53,7 +53,7 @@ def _build_result(finding: AuditFinding, files: Mapping[str, Path]) -> dict[str,
     return {
         "ruleId": finding.rule,
         "level": finding.severity,
-        "message": {"text": f"{finding.tool}: {finding.message}; {finding.mend}"},
+        "message": {"text": f"{finding.tool}: {finding.message}; {finding.fix}"},
         "locations": [_build_location(finding, files)],
         "partialFingerprints": {"finding/v1": " ".join(map(str, finding.key()))},
     }

@@ -87,7 +87,7 @@ def compare_with_snapshot(
     except OSError as error:
         raise UnableError(f"could not write {path}: {error}") from error
     except ValueError as error:
-        reason = str(error).removesuffix(lock.MEND)
+        reason = str(error).removesuffix(lock.FIX)
         raise UnableError(
             f"{reason}delete it, and the next audit writes it anew"
         ) from error

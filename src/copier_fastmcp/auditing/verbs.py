@@ -31,13 +31,14 @@ LEAD_IN = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 LABEL = re.compile(r"(\w+)[\w .'/&-]{0,40}?(?::\**| [|:—–-])\s+(?=\w)")
+# These mean another thing with a particle
 PHRASAL = {
     "check",
     "get",
     "set",
     "turn",
     "look",
-}  # these mean another thing with a particle
+}
 PARTICLES = ("in", "out", "up", "down", "on", "off", "back", "rid")
 OBJECT = r"(?:an?|the|all|any|one|each|every|new|existing|your|its|it|them|this|that|multiple|several|some|specific|to|from|\d+)\b"
 JOINED = re.compile(
@@ -298,9 +299,8 @@ def _find_inner_verb(parts: Sequence[str]) -> list[Verb]:
 def split_sentences(text: str) -> list[str]:
     """A description's sentences, each on one line."""
     text = text.strip()[:LONGEST_DESCRIPTION]
-    with_headings = re.sub(
-        r"(?m)^([ \t]*#.*)$", r"\1\n", text
-    )  # a heading is a sentence
+    # A heading is a sentence
+    with_headings = re.sub(r"(?m)^([ \t]*#.*)$", r"\1\n", text)
     sentences: list[str] = []
     for sentence in SENTENCE.split(with_headings):
         if sentence.strip():

@@ -54,20 +54,22 @@ class _Words:
         """Take them from the operationId, the summary and the description."""
         self.operation = operation
         self.verb = base(operation.id_words[0]) if operation.id_words else ""
-        self.said = operation.said("summary") or operation.said("description")
-        self.spoken = base(self.said[0]) if self.said else ""
+        self.sentence = operation.split_sentence("summary") or operation.split_sentence(
+            "description"
+        )
+        self.spoken = base(self.sentence[0]) if self.sentence else ""
         self.reads = self.verb in READ or (
             self.verb not in ALL_VERBS and self.spoken in READ
         )
         # Many generators write `get` before each GET, so that it says no more than the method.
-        is_stated = self.spoken in READ or bool(
-            {*self.said[:1]} & {"return", "returns"}
+        says_read = self.spoken in READ or bool(
+            {*self.sentence[:1]} & {"return", "returns"}
         )
-        self.is_told = self.verb != "get" or is_stated
+        self.is_stated = self.verb != "get" or says_read
 
 
 def _find_doubts(operation: Operation) -> list[str]:
-    """Return everything that speaks against a read, in the order in which people are told."""
+    """Return everything that speaks against a read, in the order of the report."""
     verbs = _Words(operation)
     doubts = [
         *_find_name_doubts(verbs),
@@ -93,14 +95,14 @@ def _find_name_doubts(verbs: _Words) -> Iterator[str]:
         if doing:
             yield f"its operationId says {doing[0]!r}"
     tail = words(operation.tail)
-    is_sure = verbs.reads and (verbs.is_told or len(tail) > 1)
+    is_sure = verbs.reads and (verbs.is_stated or len(tail) > 1)
     if tail and tail[0] in DOING and not operation.ends_in_parameter and not is_sure:
         yield f"its path ends in {operation.tail!r}"
 
 
 def _find_summary_doubts(verbs: _Words) -> Iterator[str]:
     """Doubts from the first sentence."""
-    operation, summary, spoken = verbs.operation, verbs.said, verbs.spoken
+    operation, summary, spoken = verbs.operation, verbs.sentence, verbs.spoken
     is_double = spoken in DOUBLE and bool({*summary[1:2]} & OBJECTS)
     if (spoken in DOING and spoken not in READ) or is_double:
         yield f"its summary says {spoken!r}"
@@ -120,12 +122,12 @@ def _find_summary_doubts(verbs: _Words) -> Iterator[str]:
 
 def _find_description_doubts(verbs: _Words) -> Iterator[str]:
     """Doubts from the verb with which a description begins."""
-    described = verbs.operation.said("description")
+    described = verbs.operation.split_sentence("description")
     if described[:2] in ENDPOINTS:
         verb = base(described[2]) if len(described) > 2 else ""
         if verb in DOING and verb not in READ:
             yield f"its description says {verb!r}"
-    elif described and verbs.spoken not in READ and described != verbs.said:
+    elif described and verbs.spoken not in READ and described != verbs.sentence:
         # "Handle the callback", then "Exchanges the code for tokens".
         verb = base(described[0])
         if verb in DOING and verb != described[0]:
@@ -133,7 +135,7 @@ def _find_description_doubts(verbs: _Words) -> Iterator[str]:
 
 
 def _find_step_doubts(verbs: _Words) -> Iterator[str]:
-    """Doubts from a callback, a connection, and what is done beside reading."""
+    """Doubts from a callback, a connection, and what is done in addition to reading."""
     tail = words(verbs.operation.tail)
     if tail[:1] == ["callback"] and verbs.spoken not in READ:
         yield "its path ends in 'callback', where a browser is sent to"
@@ -182,6 +184,6 @@ def _find_input_doubts(operation: Operation, *, reads: bool) -> Iterator[str]:
 
 
 def _choices(operation: Operation, parameter: Mapping[str, Any]) -> list[str]:
-    schema = operation.document.followed(parameter.get("schema") or {})
+    schema = operation.document.resolve_if_possible(parameter.get("schema") or {})
     listed = schema.get("enum")
     return list(map(str, listed)) if isinstance(listed, list) else []

@@ -41,7 +41,7 @@ def body(operation: Operation, inputs: Inputs, *, gated: bool) -> None:
     if not kinds or operation.method in ("GET", "HEAD"):
         return _leave_body(operation, inputs, needed)
     chosen = min(kinds, key=_preference)
-    media = operation.document.followed(operation.contents[chosen])
+    media = operation.document.resolve_if_possible(operation.contents[chosen])
     try:
         schema = merged(operation.document, media.get("schema") or {})
     except UnresolvedError as error:
@@ -252,7 +252,7 @@ def _is_file(operation: Operation, plain: dict[str, Any]) -> bool:
     """Whether a field of a form holds a file, or several."""
     inner = plain
     if plain.get("type") == "array":
-        inner = operation.document.followed(plain.get("items") or {})
+        inner = operation.document.resolve_if_possible(plain.get("items") or {})
     encoded = str(inner.get("contentMediaType", "")).startswith(
         ("application/octet", "image/")
     )

@@ -40,7 +40,7 @@ def parts(operation: Operation) -> list[Operation]:
 
 
 def _parse_choices(values: list[Any]) -> list[str]:
-    """Return the values of the field that chooses; none if an operation for each cannot be told from the others."""
+    """Return the values of the field that chooses; none if an operation for each cannot be distinguished from the others."""
     choices = [choice for choice in values if choice is not None]
     if not 1 < len(choices) <= MOST:
         return []

@@ -137,7 +137,7 @@ def gather_tools(
     if not asking:
         return convert(listed, options, taken), selection
     from ..terminal.prompts import run_steps
-    from .asking import choose_behaviors, choose_operations
+    from .dialog import choose_behaviors, choose_operations
 
     selected, before = list(listed), dict(options.behaviors)
     rows: list[Imported] = []

@@ -52,8 +52,8 @@ class Document:
                 collections.append(above)
         return frozenset(collections)
 
-    def follow(self, value: Any) -> dict[str, Any]:
-        """What a reference stands for, with what is written beside it; other values as they are.
+    def resolve(self, value: Any) -> dict[str, Any]:
+        """What a reference stands for, with what is written next to it; other values as they are.
 
         Raises:
             UnresolvedError: It leads nowhere, to an address, or in a circle.
@@ -61,9 +61,7 @@ class Document:
         siblings: dict[str, Any] = {}
         for _ in range(MOST_HOPS):
             if not isinstance(value, dict):
-                raise UnresolvedError(
-                    f"{str(value)[:40]!r} stands where an object should"
-                )
+                raise UnresolvedError(f"{str(value)[:40]!r} is in place of an object")
             reference = value.get("$ref")
             if not isinstance(reference, str):
                 return {**value, **siblings} if siblings else value
@@ -115,17 +113,17 @@ class Document:
             self.files[name] = loaded
         return self.files[name]
 
-    def followed(self, value: Any) -> dict[str, Any]:
-        """As `follow`, and empty where that leads nowhere."""
+    def resolve_if_possible(self, value: Any) -> dict[str, Any]:
+        """As `resolve`, and empty where that leads nowhere."""
         try:
-            return self.follow(value)
+            return self.resolve(value)
         except UnresolvedError:
             return {}
 
-    def each(self, value: Any) -> Iterator[dict[str, Any]]:
+    def resolve_each(self, value: Any) -> Iterator[dict[str, Any]]:
         """Each object of a list, its references followed; what leads nowhere is passed over."""
         for item in value if isinstance(value, list) else ():
-            if items := self.followed(item):
+            if items := self.resolve_if_possible(item):
                 yield items
 
 

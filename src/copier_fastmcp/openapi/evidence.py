@@ -54,11 +54,11 @@ class Signals:
         self.tail = tail  # as written: at the end of a path a plural is a noun
         self.verb = base(operation.id_words[0]) if operation.id_words else ""
         sentence = []
-        for word in operation.said("summary"):
+        for word in operation.split_sentence("summary"):
             if word not in ("the", "a", "an"):
                 sentence.append(word)
         if not sentence:
-            sentence = operation.said("description")
+            sentence = operation.split_sentence("description")
             sentence = (sentence[4:] if sentence[:4] == USE else sentence)[:1]
         self.spoken = base(sentence[0]) if sentence else ""
         self.returns = sentence[:1] == ["returns"]
@@ -104,14 +104,14 @@ def find_choice_field(operation: Operation) -> str:
     )
     for name, schema in (properties if isinstance(properties, dict) else {}).items():
         if name in {*load_tables()["action_parameters"], *names}:
-            choices = operation.document.followed(schema).get("enum")
+            choices = operation.document.resolve_if_possible(schema).get("enum")
             listed = choices if isinstance(choices, list) else []
             acts = any(set(words(choice)[:1]) & ALL_VERBS for choice in listed)
             if name == "op" or (
                 len(listed) > 1 and (acts or name in ("action", "command"))
             ):
-                pros, _ = find_read_evidence(operation, Signals(operation))
-                filters = len(pros) > 1 and name not in required_of(
+                read_evidence, _ = find_post_evidence(operation, Signals(operation))
+                filters = len(read_evidence) > 1 and name not in required_of(
                     operation.json_body[1]
                 )
                 return "" if filters else str(name)
@@ -119,12 +119,15 @@ def find_choice_field(operation: Operation) -> str:
 
 
 def find_second_action(operation: Operation) -> str:
-    """What is done beside the first verb, as in `getAndClear` and "Returns a message and deletes it"; mostly nothing."""
+    """What is done in addition to the first verb, as in `getAndClear` and "Returns a message and deletes it"; mostly nothing."""
     named = operation.id_words
     for at, word in enumerate(named[:-1]):
         if at and word == "and" and named[at + 1] in BESIDE:
             return named[at + 1]
-    for sentence in (operation.said("summary"), operation.said("description")):
+    for sentence in (
+        operation.split_sentence("summary"),
+        operation.split_sentence("description"),
+    ):
         third = (
             bool(sentence)
             and sentence[0].endswith("s")
@@ -150,39 +153,39 @@ def _find_following_word(following: list[str]) -> str:
     return ""
 
 
-def find_read_evidence(
+def find_post_evidence(
     operation: Operation, signals: Signals
 ) -> tuple[list[str], list[str]]:
     """Return what says that a POST only reads, and what speaks against it."""
-    pros = _find_pros(operation, signals)
-    cons = [
-        *_find_response_cons(operation),
-        *_find_verb_cons(operation, signals),
-        *_find_text_cons(operation),
-        *_find_input_cons(operation, signals, has_pros=bool(pros)),
+    read_evidence = _find_read_evidence(operation, signals)
+    write_evidence = [
+        *_find_response_evidence(operation),
+        *_find_verb_evidence(operation, signals),
+        *_find_text_evidence(operation),
+        *_find_input_evidence(operation, signals, may_read=bool(read_evidence)),
     ]
-    return pros, cons
+    return read_evidence, write_evidence
 
 
-def _find_pros(operation: Operation, signals: Signals) -> list[str]:
+def _find_read_evidence(operation: Operation, signals: Signals) -> list[str]:
     """Return which of path, operationId and summary say that a POST reads."""
     tail = {*signals.tail[:1]} if len(signals.tail) == 1 else set()
     joined = "".join(signals.tail)
     called = len(operation.segments) == 1 and signals.tail[:1]  # as in POST /getChat
     is_batch = bool(signals.tail) and (signals.tail[0] in MANY or "batch" in joined)
-    pros = []
+    read_evidence = []
     if {*tail, *(called or ())} & READ_BY_POST or (
         is_batch and {*signals.tail[1:]} & READ_BY_POST
     ):
-        pros.append(f"its path ends in {operation.tail!r}")
+        read_evidence.append(f"its path ends in {operation.tail!r}")
     if signals.verb in SPOKEN_READS:
-        pros.append(f"its operationId says {signals.verb!r}")
+        read_evidence.append(f"its operationId says {signals.verb!r}")
     if signals.spoken in SPOKEN_READS or signals.returns:
-        pros.append(f"its summary says {signals.spoken!r}")
-    return pros
+        read_evidence.append(f"its summary says {signals.spoken!r}")
+    return read_evidence
 
 
-def _find_response_cons(operation: Operation) -> Iterator[str]:
+def _find_response_evidence(operation: Operation) -> Iterator[str]:
     """Find responses that a read does not have."""
     if set(operation.success) != {"200"}:
         yield NOT_200
@@ -199,7 +202,7 @@ def _nouns_of(operation: Operation) -> set[str]:
     return nouns
 
 
-def _find_verb_cons(operation: Operation, signals: Signals) -> Iterator[str]:
+def _find_verb_evidence(operation: Operation, signals: Signals) -> Iterator[str]:
     """Find verbs that change something, and nouns that are made on request."""
     nouns = _nouns_of(operation)
     spoken = set(map(base, words(operation.text("summary"))[:1]))
@@ -211,9 +214,9 @@ def _find_verb_cons(operation: Operation, signals: Signals) -> Iterator[str]:
     verbs = (spoken | named) & CHANGING or STORING & (signals.all_words - nouns)
     if verbs:
         yield f"it also says {min(verbs)!r}"
-    first_words = {*operation.said("summary"), *operation.id_words}
+    first_words = {*operation.split_sentence("summary"), *operation.id_words}
     if not operation.text("summary"):
-        first_words |= {*operation.said("description")}
+        first_words |= {*operation.split_sentence("description")}
     products = sorted(MADE_ON_REQUEST & (first_words - nouns - {*signals.tail}))
     if products:
         yield f"it may make the {products[0]!r} that it answers with"
@@ -221,19 +224,19 @@ def _find_verb_cons(operation: Operation, signals: Signals) -> Iterator[str]:
         yield "its path ends in 'read', which may mark something as read"
 
 
-def _find_text_cons(operation: Operation) -> Iterator[str]:
-    """Find what is done besides reading."""
+def _find_text_evidence(operation: Operation) -> Iterator[str]:
+    """Find what is done in addition to reading."""
     if operation.raw.get("callbacks"):
         yield "it has callbacks"
     if second := find_second_action(operation):
         yield f"it also says {second!r}"
 
 
-def _find_input_cons(
-    operation: Operation, signals: Signals, *, has_pros: bool
+def _find_input_evidence(
+    operation: Operation, signals: Signals, *, may_read: bool
 ) -> Iterator[str]:
     """Find inputs that change something, and languages and secrets that may."""
-    if has_pros:
+    if may_read:
         checks = {signals.verb, signals.spoken, *signals.tail[:1]} & CHECKS
         finders = [find_writing_input, find_side_effect, find_query_language]
         if checks:

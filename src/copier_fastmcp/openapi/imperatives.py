@@ -244,11 +244,11 @@ def _inputs(operation: Operation) -> Iterator[tuple[str, str, Mapping[str, Any]]
     document = operation.document
     for parameter in operation.parameters:
         if parameter.get("in") in ("query", "header"):
-            schema = document.followed(parameter.get("schema") or {})
+            schema = document.resolve_if_possible(parameter.get("schema") or {})
             description = parameter.get("description") or schema.get("description")
             yield str(parameter.get("name")), str(description or ""), schema
     for name, entry in properties_of(operation.json_body[1]).items():
-        schema = document.followed(entry)
+        schema = document.resolve_if_possible(entry)
         yield name, str(schema.get("description") or ""), schema
 
 

@@ -30,7 +30,7 @@ class Import:
         answers: The answers, merged with those that were there.
         record: What the next import compares with.
         merged: What is new in the tools; None where no answers were there.
-        notes: What the document says besides.
+        notes: What else the document says.
         new_rows: The operations that the earlier document did not have; the others were decided before.
     """
 

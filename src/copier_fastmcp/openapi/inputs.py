@@ -27,14 +27,12 @@ class Inputs:
 
     params: list[dict[str, Any]] = field(default_factory=list)
     path: str = ""
-    type: str = (
-        ""  # of the body, where it is neither application/json nor what `request` says
-    )
+    # The media type of the body, where neither application/json nor `request` names it
+    type: str = ""
     request: str = "json"  # or form, or multipart
     query: list[str] = field(default_factory=list)
-    nulls: list[str] = field(
-        default_factory=list
-    )  # fields of a PATCH that may be emptied
+    # Fields of a PATCH that may be emptied
+    nulls: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     plain: dict[str, str] = field(default_factory=dict)
@@ -79,7 +77,7 @@ class Inputs:
 
 
 def is_version(name: str) -> bool:
-    """Whether the template sends what has this name as If-Match, unless it is told another place."""
+    """Whether the template sends what has this name as If-Match, unless the answer names another place."""
     return name.lower().replace("-", "_") in ("etag", "if_match")
 
 

@@ -18,11 +18,12 @@ from .naming import LONGEST, camel
 
 MISSING = object()
 KINDS = ("tag", "path", "method", "operation")
+# Answers that a later document may change
 FOLLOWED = (
     "description",
     "api",
     "api_auth",
-)  # answers that a later document may change
+)
 
 
 @dataclass
@@ -33,9 +34,8 @@ class Before:
     behaviors: dict[str, str] = field(default_factory=dict)
     selection: dict[str, Any] = field(default_factory=dict)
     answers: dict[str, Any] = field(default_factory=dict)  # all but the tools
-    operation_ids: dict[str, str] = field(
-        default_factory=dict
-    )  # of all operations; empty without
+    # The operationId of each operation; empty without one
+    operation_ids: dict[str, str] = field(default_factory=dict)
 
     def endpoints(self) -> list[Endpoint]:
         """The operations of its document, of which an import of an earlier release knows the tools alone."""
@@ -78,7 +78,7 @@ def load_before(out: Path) -> Before:
     """What the last import into a file wrote; empty without one.
 
     Raises:
-        RefusedError: The file beside it is damaged.
+        RefusedError: The file next to it is damaged.
     """
     path = sidecar(out)
     try:
@@ -167,7 +167,7 @@ def load_answers(out: Path) -> dict[str, Any]:
 def merge_answers(
     mine: Mapping[str, Any], before: Before, later: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Merge the answers besides the tools three ways; the names of a server never follow its document.
+    """Merge the answers other than the tools three ways; the names of a server never follow its document.
 
     Returns:
         The answers with the author's tools, and a line for each that both changed.

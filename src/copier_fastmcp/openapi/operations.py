@@ -48,10 +48,11 @@ class Operation:
     siblings: Mapping[str, Any]
     broken: str = ""
     extensions: dict[str, Any] = field(default_factory=dict)
+    # The field of its body that is fixed, and its value
     chosen: tuple[str, str] = (
         "",
         "",
-    )  # the field of its body that is fixed, and its value
+    )
 
     @property
     def key(self) -> str:
@@ -72,7 +73,7 @@ class Operation:
         value = self.raw.get(key)
         return value if isinstance(value, str) else ""
 
-    def said(self, key: str) -> list[str]:
+    def split_sentence(self, key: str) -> list[str]:
         """The words of the first sentence of a text, without markup."""
         plain = re.sub(r"<[^<>]{1,200}>", " ", self.text(key)[:2000]).strip()
         return words(re.split(r"[.!?;:\n]\s", plain, maxsplit=1)[0])
@@ -169,14 +170,14 @@ class Operation:
         success = {}
         for code, response in answers.items():
             if str(code).startswith("2"):
-                success[code] = self.document.followed(response)
+                success[code] = self.document.resolve_if_possible(response)
         return success
 
     @cached_property
     def body(self) -> dict[str, Any]:
         """Its request body, with references followed; empty without one."""
         request_body = self.raw.get("requestBody")
-        return self.document.followed(request_body) if request_body else {}
+        return self.document.resolve_if_possible(request_body) if request_body else {}
 
     @property
     def contents(self) -> dict[str, Any]:
@@ -191,9 +192,9 @@ class Operation:
             self.contents.items(), key=lambda item: not is_json(item[0])
         ):
             if is_json(kind) or is_form(kind):
-                media = self.document.followed(about)
+                media = self.document.resolve_if_possible(about)
                 schema = media.get("schema")
-                return kind, self.document.followed(schema) if isinstance(
+                return kind, self.document.resolve_if_possible(schema) if isinstance(
                     schema, dict
                 ) else {}
         return "", {}
@@ -246,7 +247,7 @@ def operations(document: Document) -> Iterator[Operation]:
                 yield Operation(document, "ANY", path, {}, [], {}, reason)
             continue
         try:
-            item = document.follow(path_item)
+            item = document.resolve(path_item)
         except UnresolvedError as error:
             yield Operation(document, "ANY", path, {}, [], {}, str(error))
             continue
@@ -268,7 +269,7 @@ def _operation(
 ) -> Operation:
     broken = ""
     try:
-        raw = document.follow(raw)
+        raw = document.resolve(raw)
     except UnresolvedError as error:
         raw, broken = {}, str(error)
     merged: dict[tuple[str, str], dict[str, Any]] = {}
@@ -276,7 +277,7 @@ def _operation(
         listed = source.get("parameters")
         for parameter in listed if isinstance(listed, list) else ():
             try:
-                resolved = document.follow(parameter)
+                resolved = document.resolve(parameter)
                 merged[str(resolved.get("in")), str(resolved.get("name"))] = resolved
             except UnresolvedError as error:
                 broken = broken or f"a parameter: {error}"

@@ -149,9 +149,8 @@ def _path(operation: Operation, collected: Inputs, *, gated: bool) -> None:
                 f"its path parameter {clean(wire, 60)} is in {parameter['style']} style"
             )
         name = snake(wire) or f"part_{number}"
-        while name in collected.plain or (
-            name == "confirm" and gated
-        ):  # the gate's own
+        # The gate has a parameter `confirm` of its own
+        while name in collected.plain or (name == "confirm" and gated):
             name = f"{name}_{number}"
         kind = _path_type(operation, parameter, wire)
         row = param(name, kind, True, str(parameter.get("description") or ""))
@@ -195,7 +194,7 @@ def _schema(operation: Operation, parameter: dict[str, Any]) -> Any:
         return parameter["schema"]
     content = parameter.get("content")
     for media in content.values() if isinstance(content, dict) else ():
-        return operation.document.followed(media).get("schema") or {}
+        return operation.document.resolve_if_possible(media).get("schema") or {}
     return {"type": "string"}
 
 

@@ -9,9 +9,8 @@ from ..errors import format_count, one_line
 from ..tools_answer import describe_source, parse_entries
 
 FILE = "docs/import.md"
-RECORD = (
-    ".copier-answers.import.json"  # what a later import of the document compares with
-)
+# What a later import of the document compares with
+RECORD = ".copier-answers.import.json"
 COMPARE = "compare `fake` in `tests/tools/` with what the API does, so that the suite proves the decorator"
 PHASES: tuple[Phase, ...] = (
     Phase(
@@ -53,7 +52,7 @@ NOTES = "What the API wants to see, and what of its document no tool does:"
 
 @dataclass
 class ImportNotes:
-    """What an import has to say besides its answers.
+    """What an import reports in addition to its answers.
 
     `lines` are what the API wants to see and what no tool does, `record` is the text of the file that a
     later import merges with; empty where the answers come from no document.

@@ -69,9 +69,8 @@ def load(path: Path) -> dict[str, Any]:
         plain = _is_json(text)
         root = json.loads(text, parse_constant=str) if plain else _yaml(path, text)
         check_yaml_size(path, root, plain=plain)
-        if re.search(
-            r"(?i)\\ud[89a-f]", text
-        ):  # half of a character cannot be written anywhere
+        # Half of a character cannot be written anywhere
+        if re.search(r"(?i)\\ud[89a-f]", text):
             whole = json.dumps(root, ensure_ascii=False, default=str).encode(
                 "utf-8", "replace"
             )

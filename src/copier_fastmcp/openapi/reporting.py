@@ -1,4 +1,4 @@
-"""What a person is told of an import."""
+"""The report of an import."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

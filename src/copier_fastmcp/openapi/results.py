@@ -116,7 +116,7 @@ def answer(operation: Operation) -> Answer:
     result = Answer()
     if STREAM in kinds:
         result.left_out.append("the answer as a stream of events")
-    schema_of = operation.document.followed(media).get("schema")
+    schema_of = operation.document.resolve_if_possible(media).get("schema")
     if schema_of is None:
         return result
     try:

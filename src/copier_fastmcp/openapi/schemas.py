@@ -25,16 +25,15 @@ def merged(document: Document, schema: Any, depth: int = 0) -> dict[str, Any]:
     if schema is True or schema == {}:
         return {}
     cached = document.merged.get(id(schema))
-    if (
-        cached is None
-    ):  # else what every part refers to would be walked once for each way to it
+    # Without the cache, a schema would be walked once for each way that leads to it
+    if cached is None:
         cached = schema, _merged(document, schema, depth)
         document.merged[id(schema)] = cached
     return dict(cached[1])
 
 
 def _merged(document: Document, schema: Any, depth: int) -> dict[str, Any]:
-    result = dict(document.follow(schema))
+    result = dict(document.resolve(schema))
     for part in _schemas(result.pop("allOf", None)):
         inner = merged(document, part, depth + 1)
         result = {**inner, **result, **_joined(inner, result)}

@@ -1,4 +1,8 @@
-"""Which operations become tools: by tag, path, method, name, or all."""
+"""Which operations become tools: by tag, path, method, name, or all.
+
+Each choice of a subset selects by what exists at that moment: an import by the fields of operations, a running server by
+toolsets and hints (the engine's `subsets`), and `try` by the names of reads. All patterns are those of `fnmatchcase`.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,7 +17,7 @@ BYTES_PER_TOKEN = 4
 
 @dataclass
 class Selection:
-    """Globs; an operation is taken when each kind that is given has one that fits."""
+    """Globs; an operation is selected if one of each kind that has any matches it."""
 
     tag: list[str] = field(default_factory=list)
     path: list[str] = field(default_factory=list)
@@ -21,11 +25,11 @@ class Selection:
     operation: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        """Whether anything is asked for."""
+        """Whether there is a glob."""
         return bool(self.tag or self.path or self.method or self.operation)
 
     def takes(self, operation: Operation) -> bool:
-        """Whether an operation is among those that were asked for."""
+        """Whether the globs select an operation."""
         return (
             _any(self.tag, operation.tags)
             and _any(self.path, [operation.path])
@@ -37,11 +41,11 @@ class Selection:
         return list(map(str.upper, self.method))
 
     def kept(self) -> dict[str, Any]:
-        """What is said of it, for the next import."""
+        """The globs by their kind, for the next import."""
         return {key: value for key, value in asdict(self).items() if value}
 
     def unused(self, operations: Iterable[Operation]) -> list[str]:
-        """The globs that fit nothing: most likely typing mistakes."""
+        """The globs that match nothing: most likely typing errors."""
         listed = list(operations)
         rows = (
             ("--tag", self.tag, lambda operation: operation.tags),

@@ -36,7 +36,7 @@ DULL = {
 
 def about(document: Document) -> tuple[dict[str, Any], list[str]]:
     """The answers about the server, and what a person should know of them."""
-    info = document.followed(document.root.get("info") or {})
+    info = document.resolve_if_possible(document.root.get("info") or {})
     address, note = _address(document)
     server = _name(clean(info.get("title"), 200), address)
     domain = server.removesuffix("-mcp").replace("-", "_")
@@ -77,8 +77,8 @@ def _secret(document: Document, server: str) -> Secret:
 
 def _security_schemes(document: Document) -> list[dict[str, Any]]:
     """Return the schemes that the document requires, or else those that it defines."""
-    components = document.followed(document.root.get("components") or {})
-    schemes = document.followed(components.get("securitySchemes") or {})
+    components = document.resolve_if_possible(document.root.get("components") or {})
+    schemes = document.resolve_if_possible(components.get("securitySchemes") or {})
     required = [document.root.get("security")]
     if not required[0]:
         required = [part.raw.get("security") for part in operations(document)]
@@ -88,7 +88,10 @@ def _security_schemes(document: Document) -> list[dict[str, Any]]:
             names.update(
                 dict.fromkeys(requirement if isinstance(requirement, dict) else ())
             )
-    return [document.followed(schemes.get(name) or {}) for name in names or schemes]
+    return [
+        document.resolve_if_possible(schemes.get(name) or {})
+        for name in names or schemes
+    ]
 
 
 def _secret_of(scheme: Mapping[str, Any], setting: str) -> Secret:
@@ -117,9 +120,8 @@ def _secret_of(scheme: Mapping[str, Any], setting: str) -> Secret:
 def _name(title: str, address: str) -> str:
     """A name for the server: what the title and the address share, else the title's first words."""
     plain = unicodedata.normalize("NFKD", re.sub(r"['\u2019]s\b", "", title).lower())
-    title_words = re.findall(
-        r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain)
-    )  # käse is kase
+    # Without accents: käse is kase
+    title_words = re.findall(r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain))
     host = (urlsplit(address).hostname or "").split(".")
     shared = [word for word in host[:-1] if word in title_words and word not in DULL]
     parts = shared[:1]
@@ -172,7 +174,7 @@ def _address(document: Document) -> tuple[str, str]:
 
 def relative_base(document: Document) -> str:
     """The path that a document gives in place of an address, as in `/api/v1`; empty without one."""
-    for server in document.each(document.root.get("servers")):
+    for server in document.resolve_each(document.root.get("servers")):
         path = str(server.get("url") or "").rstrip("/")
         if (
             re.fullmatch(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)+", path)
@@ -244,11 +246,11 @@ def place(operation: Operation) -> str:
 def addresses(document: Document, servers: Any) -> list[str]:
     """The addresses of servers that can be used as they are, their variables filled in."""
     urls = []
-    for server in document.each(servers):
+    for server in document.resolve_each(servers):
         url = server.get("url")
         if not isinstance(url, str):
             continue
-        variables = document.followed(server.get("variables") or {})
+        variables = document.resolve_if_possible(server.get("variables") or {})
         for name, variable in variables.items():
             default = variable.get("default") if isinstance(variable, dict) else None
             url = url.replace(

@@ -53,7 +53,9 @@ def find_step(operation: Operation) -> str:
 
     A summary that begins with a word for reading says that it is none.
     """
-    sentence = operation.said("summary") or operation.said("description")
+    sentence = operation.split_sentence("summary") or operation.split_sentence(
+        "description"
+    )
     if sentence and (base(sentence[0]) in READ or sentence[0] in ("return", "returns")):
         return ""
     if not operation.success and REDIRECTS & {*operation.statuses}:
@@ -109,7 +111,7 @@ def find_query_language(operation: Operation) -> str:
     """A query in a language that can also change data; empty without one."""
     properties = properties_of(operation.json_body[1])
     for name in QUERY_FIELDS & {*properties}:
-        schema = operation.document.followed(properties[name])
+        schema = operation.document.resolve_if_possible(properties[name])
         texts = (
             operation.text("summary"),
             operation.text("description"),

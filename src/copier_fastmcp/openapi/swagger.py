@@ -14,16 +14,22 @@ FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 # What a parameter says of its own type in Swagger 2, and its schema in OpenAPI 3.
 SCHEMA_KEYS = (
-    *("type", "format", "items", "enum", "default", "pattern", "minimum", "maximum"),
-    *(
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "minLength",
-        "maxLength",
-        "minItems",
-        "maxItems",
-    ),
+    "type",
+    "format",
+    "items",
+    "enum",
+    "default",
+    "pattern",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
 )
+FILE = {"type": "string", "format": "binary"}
 STYLES: dict[str, dict[str, Any]] = {
     "csv": {"style": "form", "explode": False},
     "ssv": {"style": "spaceDelimited", "explode": False},
@@ -110,13 +116,19 @@ def _resolved(root: Mapping[str, Any], listed: object) -> Iterator[dict[str, Any
             reference = _mapping(target).get("$ref")
             if not isinstance(reference, str) or not reference.startswith("#/"):
                 break
-            target = root
-            for part in reference[2:].split("/"):
-                target = _mapping(target).get(
-                    part.replace("~1", "/").replace("~0", "~")
-                )
+            target = _find_target(root, reference)
         if isinstance(target, Mapping):
             yield dict(target)
+
+
+def _find_target(root: Mapping[str, Any], reference: str) -> object:
+    """Return the part of a document that a JSON pointer (RFC 6901) names; None where there is none."""
+    target: object = root
+    pointer = reference.removeprefix("#/")
+    for part in pointer.split("/"):
+        key = part.replace("~1", "/").replace("~0", "~")
+        target = _mapping(target).get(key)
+    return target
 
 
 def _operation(
@@ -124,7 +136,7 @@ def _operation(
 ) -> dict[str, Any]:
     converted = omit_keys(operation, ("consumes", "produces"))
     consumes = list_strings(operation.get("consumes", root.get("consumes")))
-    produces = list_strings(operation.get("produces", root.get("produces"))) or JSON
+    produces = list_strings(operation.get("produces", root.get("produces")))
     parameters = _resolved(root, operation.get("parameters"))
     converted["parameters"], bodies = _split_parameters(parameters)
     if body := _request_body(bodies or shared, consumes):
@@ -132,7 +144,7 @@ def _operation(
     responses = {}
     for code, response in _mapping(operation.get("responses")).items():
         resolved = next(_resolved(root, [response]), {})
-        responses[code] = _response(resolved, produces)
+        responses[code] = _response(resolved, produces or JSON)
     converted["responses"] = responses
     return converted
 
@@ -144,14 +156,15 @@ def _parameter(parameter: Mapping[str, Any]) -> dict[str, Any]:
     converted = omit_keys(parameter, SCHEMA_KEYS)
     converted["schema"] = _schema(parameter)
     if parameter.get("type") == "array" and parameter.get("in") == "query":
-        converted.update(STYLES.get(str(parameter.get("collectionFormat", "csv")), {}))
+        list_format = str(parameter.get("collectionFormat", "csv"))
+        converted.update(STYLES.get(list_format, {}))
     return converted
 
 
 def _schema(parameter: Mapping[str, Any]) -> dict[str, Any]:
     schema = pick_keys(parameter, SCHEMA_KEYS)
     if schema.get("type") == "file":
-        schema.update(type="string", format="binary")
+        schema |= FILE
     return schema
 
 
@@ -162,25 +175,40 @@ def _request_body(
     for parameter in parameters:
         if parameter.get("in") == "body":
             schema = parameter.get("schema") or {}
-            content = {kind: {"schema": schema} for kind in consumes or JSON}
-            return {"required": parameter.get("required") is True, "content": content}
+            return {
+                "required": parameter.get("required") is True,
+                "content": _content(schema, consumes or JSON),
+            }
     if not parameters:
         return {}
     properties = {}
     required = []
     for parameter in parameters:
-        properties[str(parameter.get("name"))] = {
-            **_schema(parameter),
-            "description": str(parameter.get("description") or ""),
-        }
+        name = str(parameter.get("name"))
+        description = str(parameter.get("description") or "")
+        properties[name] = {**_schema(parameter), "description": description}
         if parameter.get("required") is True:
-            required.append(str(parameter.get("name")))
-    schema = {"type": "object", "properties": properties, "required": required}
-    files = any(parameter.get("type") == "file" for parameter in parameters)
-    kind = (
-        MULTIPART if files or (MULTIPART in consumes and FORM not in consumes) else FORM
-    )
-    return {"required": bool(required), "content": {kind: {"schema": schema}}}
+            required.append(name)
+    form = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+    }
+    has_files = any(parameter.get("type") == "file" for parameter in parameters)
+    takes_multipart_only = MULTIPART in consumes and FORM not in consumes
+    kind = MULTIPART if has_files or takes_multipart_only else FORM
+    return {
+        "required": bool(required),
+        "content": _content(form, [kind]),
+    }
+
+
+def _content(schema: object, kinds: Iterable[str]) -> dict[str, Any]:
+    """The content of a body: the same schema for each media type."""
+    content = {}
+    for kind in kinds:
+        content[kind] = {"schema": schema}
+    return content
 
 
 def _response(response: Mapping[str, Any], produces: list[str]) -> dict[str, Any]:
@@ -188,8 +216,8 @@ def _response(response: Mapping[str, Any], produces: list[str]) -> dict[str, Any
     schema = response.get("schema")
     if isinstance(schema, Mapping):
         if schema.get("type") == "file":
-            schema = {"type": "string", "format": "binary"}
-        converted["content"] = {kind: {"schema": schema} for kind in produces}
+            schema = FILE
+        converted["content"] = _content(schema, produces)
     return converted
 
 

@@ -6,6 +6,17 @@ from functools import cache
 
 from ..tables import load_tables
 
+LONGEST = 20_000  # characters of a text in which sentences are looked for
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+# The markup of a text in Markdown, in the order in which it is removed, and what replaces it
+MARKUP = (
+    (re.compile(r"(?m)^\s*>\s*\[![A-Z]+\]\s*$"), ""),  # > [!NOTE]
+    (re.compile(r"<[^<>\n]{1,200}>"), " "),  # a tag
+    (re.compile(r"\[([^\[\]\n]*)\]\([^()\n]*\)"), r"\1"),  # a link
+    (re.compile(r"(?m)^\s*(>|#+)\s*"), ""),  # a quote or a heading
+    (re.compile(r"\*\*|`"), ""),  # bold, or code
+)
+
 
 @cache
 def _hidden() -> re.Pattern[str]:
@@ -22,18 +33,23 @@ def clean(text: object, most: int, *, lines: bool = False) -> str:
     """
     if not isinstance(text, str):
         return ""
-    plain = unicodedata.normalize("NFC", text.replace("\r\n", "\n"))
-    plain = _hidden().sub("", plain.replace("\t", " ").replace("\r", " "))
-    if not lines:
-        plain = " ".join(plain.split())
-    else:
-        stripped = "\n".join(map(str.rstrip, plain.split("\n")))
-        plain = re.sub(r"\n{3,}", "\n\n", stripped)
+    composed = unicodedata.normalize("NFC", text.replace("\r\n", "\n"))
+    spaced = composed.replace("\t", " ").replace("\r", " ")
+    visible = _hidden().sub("", spaced)
+    plain = _strip_lines(visible) if lines else " ".join(visible.split())
     plain = _decomposed(plain).strip()
     if len(plain) <= most:
         return plain
     head = plain[: most - 1]
-    return (head.rsplit(" ", 1)[0].rstrip(" ,;:.") or head) + "…"
+    whole_words, *_ = head.rsplit(" ", 1)
+    shortened = whole_words.rstrip(" ,;:.")
+    return (shortened or head) + "…"
+
+
+def _strip_lines(text: str) -> str:
+    """Return a text without spaces at the ends of its lines, and with one empty line in place of several."""
+    lines = [line.rstrip() for line in text.split("\n")]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
 
 
 def _decomposed(text: str) -> str:
@@ -43,20 +59,21 @@ def _decomposed(text: str) -> str:
 
 def sentences(text: object, most: int) -> str:
     """The first sentences of a text in Markdown, as many as fit; links become their words."""
-    plain = clean(text, 20_000, lines=True)
-    plain = re.sub(r"(?m)^\s*>\s*\[![A-Z]+\]\s*$", "", plain)
-    plain = re.sub(r"<[^<>\n]{1,200}>", " ", plain)
-    plain = re.sub(r"\[([^\[\]\n]*)\]\([^()\n]*\)", r"\1", plain)
-    plain = re.sub(r"(?m)^\s*(>|#+)\s*", "", plain).replace("**", "").replace("`", "")
-    first = " ".join(plain.split("\n\n")[0].split())
-    parts = ""
-    for part in re.split(r"(?<=[.!?])\s+(?=[A-Z])", first):
-        if parts and len(parts) + len(part) + 1 > most:
+    plain = clean(text, LONGEST, lines=True)
+    for markup, replacement in MARKUP:
+        plain = markup.sub(replacement, plain)
+    first_paragraph, *_ = plain.split("\n\n")
+    first_line = " ".join(first_paragraph.split())
+    chosen = ""
+    for part in SENTENCE_END.split(first_line):
+        if chosen and len(chosen) + len(part) + 1 > most:
             break
-        parts = f"{parts} {part}".strip()
-    return clean(parts, most)
+        chosen = f"{chosen} {part}".strip()
+    return clean(chosen, most)
 
 
 def sentence(text: str) -> str:
     """A text that ends as a sentence does."""
-    return text if not text or text[-1] in ".!?…" else f"{text}."
+    if not text or text[-1] in ".!?…":
+        return text
+    return f"{text}."

@@ -40,7 +40,7 @@ class Imported:
     bytes: int = 0
 
     def row(self) -> dict[str, Any]:
-        """What a program is told of it."""
+        """Its report, for programs."""
         return {
             "operation": self.operation.name,
             "operation_id": self.operation.operation_id or None,
@@ -79,9 +79,8 @@ class Options:
     scopes: bool = False
     request_model: bool = False
     behaviors: dict[str, str] = field(default_factory=dict)
-    names: dict[str, str] = field(
-        default_factory=dict
-    )  # of operations that have one already
+    # The names of operations that have one already
+    names: dict[str, str] = field(default_factory=dict)
 
 
 def imported(operation: Operation, names: Names, options: Options) -> Imported:

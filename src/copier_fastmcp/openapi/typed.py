@@ -85,7 +85,9 @@ def typed(document: Document, schema: Any, depth: int = 0) -> Typed:
         form = FORMATS.get(str(plain.get("format"))) if kind == "string" else None
         result.keys["type"] = form or SIMPLE.get(str(kind), "any")
         if plain.get("variants") and result.type in ("any", "dict"):
-            result.notes.append(f"one of {plain['variants']} forms is not told apart")
+            result.notes.append(
+                f"one of {plain['variants']} forms cannot be recognized"
+            )
     if isinstance(values, list) and "choices" not in result.keys and values:
         options = []
         for option in values[:12]:

@@ -91,11 +91,10 @@ DOUBLE = word_set(
 )
 MOVING = word_set("set copy move")
 OBJECTS = word_set("a an the all your this these that it them one new as")
-# What can be done beside reading: "Returns a message and deletes it".
+# What can be done in addition to reading: "Returns a message and deletes it".
 BESIDE = DELETE | word_set("create send acknowledge save consume dequeue archive")
-BESIDE_IT = word_set(
-    "mark store update move copy lock set"
-)  # nouns, too, unless they have an object
+# Nouns, too, unless they have an object
+BESIDE_IT = word_set("mark store update move copy lock set")
 # Behind one of these somebody else acts: "the users who can create and delete notes".
 OTHERS = word_set(
     "that which who whom whose to can could may for if whether how when where"

@@ -10,7 +10,7 @@ from .evidence import (
     body_field_names,
     describe_version,
     find_choice_field,
-    find_read_evidence,
+    find_post_evidence,
     has_location,
     is_collection,
 )
@@ -105,8 +105,8 @@ class _Post:
 
     operation: Operation
     signals: Signals
-    pros: list[str]
-    cons: list[str]
+    read_evidence: list[str]
+    write_evidence: list[str]
 
     @property
     def last_words(self) -> list[str]:
@@ -118,7 +118,7 @@ def _post(operation: Operation) -> Derived:
     signals = Signals(operation)
     if several := _several(operation):
         return several
-    post = _Post(operation, signals, *find_read_evidence(operation, signals))
+    post = _Post(operation, signals, *find_post_evidence(operation, signals))
     for rule in POST_RULES:
         if derived := rule(post):
             return derived
@@ -126,9 +126,9 @@ def _post(operation: Operation) -> Derived:
 
 
 def _read_by_two(post: _Post) -> Derived | None:
-    if len(post.pros) < 2 or post.cons:
+    if len(post.read_evidence) < 2 or post.write_evidence:
         return None
-    reason = f"{' and '.join(post.pros[:2])}; it answers 200"
+    reason = f"{' and '.join(post.read_evidence[:2])}; it answers 200"
     return Derived("read", "two signals", reason)
 
 
@@ -136,7 +136,7 @@ def _many(post: _Post) -> Derived | None:
     signals = post.signals
     if not MANY & signals.all_words or signals.verb == "create":
         return None
-    if post.pros:
+    if post.read_evidence:
         return _doubtful_read(post)
     if signals.mentions(DELETE) or DELETE & signals.all_words:
         return Derived("delete", "signal", "it removes many at once", confirm=True)
@@ -184,7 +184,7 @@ def _by_verb(post: _Post) -> Derived | None:
 
 
 def _completed_step(post: _Post) -> Derived | None:
-    summary = {*post.operation.said("summary"), *post.operation.id_words}
+    summary = {*post.operation.split_sentence("summary"), *post.operation.id_words}
     if post.signals.mentions(frozenset({"complete"})) and summary & STEPS:
         reason = "it completes a step of something that goes on"
         return Derived("action", "two signals", reason)
@@ -200,7 +200,7 @@ def _started(post: _Post) -> Derived | None:
     if operation.raw.get("callbacks") and signals.verb not in CALLED_BACK:
         reason = "it has callbacks: what it starts goes on later"
         return Derived("action", "signal", reason)
-    named = {*words(operation.path), *operation.said("summary")}
+    named = {*words(operation.path), *operation.split_sentence("summary")}
     if signals.mentions(frozenset({"restore"})) and COPIES & named:
         reason = "it restores from a copy, again with each call"
         return Derived("action", "two signals", reason)
@@ -219,7 +219,7 @@ def _updated(post: _Post) -> Derived | None:
 
 
 def _perhaps_read(post: _Post) -> Derived | None:
-    return _doubtful_read(post) if post.pros else None
+    return _doubtful_read(post) if post.read_evidence else None
 
 
 def _put_by_verb(post: _Post) -> Derived | None:
@@ -238,9 +238,9 @@ def _put_by_verb(post: _Post) -> Derived | None:
 
 def _doubtful_read(post: _Post) -> Derived:
     """A question: one signal says that it reads, and something else does not."""
-    family = _family_of(post.signals, post.cons)
-    cons = post.cons or ["nothing else does"]
-    return _doubted("POST", post.pros[0], cons, family)
+    family = _family_of(post.signals, post.write_evidence)
+    doubts = post.write_evidence or ["nothing else does"]
+    return _doubted("POST", post.read_evidence[0], doubts, family)
 
 
 # The first that applies counts.
@@ -283,7 +283,7 @@ def _created(operation: Operation, signals: Signals) -> Derived:
         mentioned.append("it answers 201")
     elif has_location(operation):
         mentioned.append("it answers with Location")
-    summary = operation.said("summary")
+    summary = operation.split_sentence("summary")
     if summary[1:3] in (["a", "new"], ["new", operation.tail]) and summary[0] in (
         "store",
         "upload",
@@ -314,14 +314,16 @@ def _changed(operation: Operation, reason: str) -> Derived:
     return Derived("put", source, f"{reason}; no version is asked for")
 
 
-def _doubted(method: str, pro: str, cons: list[str], family: str = "") -> Derived:
-    reason = f"{method}: {pro}, but {'; '.join(cons)}"
+def _doubted(
+    method: str, evidence: str, doubts: list[str], family: str = ""
+) -> Derived:
+    reason = f"{method}: {evidence}, but {'; '.join(doubts)}"
     return Derived("action", "asked", reason, asked=True, family=family)
 
 
-def _family_of(signals: Signals, cons: list[str]) -> str:
+def _family_of(signals: Signals, write_evidence: list[str]) -> str:
     """The family of POSTs that read by one word alone; empty where more speaks against that."""
-    if cons not in ([], [NOT_200]):
+    if write_evidence not in ([], [NOT_200]):
         return ""
     if {*signals.tail[:1]} & READ_BY_POST:
         return f"POST .../{signals.tail[0]}"
@@ -356,7 +358,7 @@ def _changes_again(operation: Operation, signals: Signals) -> bool:
 
 
 def _acts(operation: Operation, signals: Signals) -> Derived | None:
-    """An action, where words say so besides the method."""
+    """An action, where words say so in addition to the method."""
     mentioned = signals.mentions(ACTION)
     if len(mentioned) > 1:
         return Derived("action", "two signals", " and ".join(mentioned[:2]))

@@ -81,7 +81,7 @@ def describe_relative_template(source: str, is_option: bool) -> str:
 
 
 def strip_copier_keys(answers: dict[str, Any]) -> dict[str, Any]:
-    """The answers alone, without what Copier keeps beside them."""
+    """The answers alone, without what Copier keeps with them."""
     stripped = {}
     for name, value in answers.items():
         if not str(name).startswith("_"):

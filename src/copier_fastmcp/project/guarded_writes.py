@@ -250,7 +250,7 @@ class _Replacement:
                 if self.aside is not None and not self.aside.is_symlink():
                     shutil.copymode(self.aside, new)
                 mode = stat.S_IMODE(new.stat().st_mode) & ~EXECUTABLE
-                readable = (mode & 0o444) >> 2  # whoever reads it also runs it
+                readable = (mode & 0o444) >> 2  # all who may read it may also run it
                 new.chmod(mode | readable if content.is_executable else mode)
             self._rename(new, self.path)
         finally:

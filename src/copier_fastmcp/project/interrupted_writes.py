@@ -130,10 +130,8 @@ def refuse_interrupted_write(folder: Path) -> None:
                 if not try_lock(file):
                     continue
                 rows = json.loads(file.read() or b"{}")
-        except (
-            OSError,
-            ValueError,
-        ):  # its process ends just now, or was killed at once
+        except (OSError, ValueError):
+            # The process of the journal is ending now, or was killed at once
             rows = {}
         files = {Path(name): Digests(*pair) for name, pair in rows.items()}
         commands = _find_commands(files)

@@ -11,7 +11,7 @@ from urllib.request import url2pathname
 from ..errors import UnableError
 
 PACKAGE = "copier-fastmcp"
-MEND = "name the template with --template"
+FIX = "name the template with --template"
 PLACEHOLDER = "example.com"
 
 
@@ -27,7 +27,7 @@ def _distribution() -> Distribution:
     try:
         return distribution(PACKAGE)
     except PackageNotFoundError as error:
-        raise UnableError(f"{PACKAGE} runs without being installed; {MEND}") from error
+        raise UnableError(f"{PACKAGE} runs without being installed; {FIX}") from error
 
 
 def get_installed_version() -> str:
@@ -70,7 +70,7 @@ def find_template(template: str | None = None, ref: str | None = None) -> Templa
         checkout = Path(url2pathname(urlsplit(address).path))
         if not (checkout / "copier.yml").is_file():
             raise UnableError(
-                f"{PACKAGE} came from {checkout}, which has no copier.yml; {MEND}"
+                f"{PACKAGE} came from {checkout}, which has no copier.yml; {FIX}"
             )
         return Template(str(checkout), ref or "HEAD")
     if "vcs_info" in record:
@@ -78,7 +78,7 @@ def find_template(template: str | None = None, ref: str | None = None) -> Templa
     repository = _repository(package)
     if urlsplit(repository).hostname in (None, PLACEHOLDER):
         raise UnableError(
-            f"this build of {PACKAGE} names no repository of its template; {MEND}"
+            f"this build of {PACKAGE} names no repository of its template; {FIX}"
         )
     return Template(_as_git(repository), ref or f"v{package.version}")
 

@@ -15,7 +15,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What is given to a tool by its framework, and so is not a parameter of it.
 INJECTED = ("self", "cls", "ctx", "context")
-# What is beside a server in its repository: functions decorated there are not tools of it.
+# What is next to a server in its repository: functions decorated there are not tools of it.
 BESIDE = {"testing", "docs", "build", "dist"}
 NEVER = {"test", "tests", "example", "examples", "benchmarks"}  # at any depth
 NEVER |= {"node_modules", "venv", "site-packages"}
@@ -239,7 +239,7 @@ class Project:
         return self.method(attribute.attr)
 
     def list_namesakes(self, place: Place) -> list[Place]:
-        """A function with those of its name beside it, as in the branches of an `if`: any may be the one."""
+        """A function with the others of its name, as in the branches of an `if`: any may be the one."""
         if not isinstance(place.node, FUNCTIONS):
             return [place]
         module, name = place.module, place.node.name

@@ -32,9 +32,8 @@ def print_table(
     size = get_terminal_size()
     cells = [list(map(one_line, row)) for row in rows]
     name_width = _name_width(heads, cells, size.columns)
-    if heads and name_width < min(
-        NARROWEST_NAME, _longest_word([*heads[:1], *_column_cells(cells, 0)])
-    ):
+    longest_name = _longest_word([*heads[:1], *_column_cells(cells, 0)])
+    if heads and name_width < min(NARROWEST_NAME, longest_name):
         _print_stacked(heads, cells, size.columns)
         return
     from rich import box
@@ -46,9 +45,13 @@ def print_table(
     table = Table(show_lines=True) if ruled else Table(box=box.SIMPLE, pad_edge=False)
     for column, head in enumerate(heads):
         width = _longest_word([head, *_column_cells(cells, column)])
-        width = min(width, name_width) if column == 0 else width
+        is_name = column == 0
+        if is_name:
+            width = min(width, name_width)
         table.add_column(
-            head.replace(SOFT_HYPHEN, "-"), min_width=width, no_wrap=column == 0
+            head.replace(SOFT_HYPHEN, "-"),
+            min_width=width,
+            no_wrap=is_name,
         )
     for row in cells:
         name = "\n".join(_fold_name(row[0], name_width))
@@ -92,7 +95,9 @@ def _fold_name(name: str, width: int) -> list[str]:
 
 
 def _print_stacked(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], width: int
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int,
 ) -> None:
     """Print each row as a paragraph, for a terminal too narrow for columns."""
     names = []

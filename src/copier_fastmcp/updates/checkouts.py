@@ -38,9 +38,8 @@ from .policy_changes import (
 from .tool_differences import find_outdated_files, find_unmatched_tools
 from .worktrees import Worktree, is_merged, project_prefix, shorten
 
-MOVED = (
-    "The template is at "  # begins the subject of the commit that records a new address
-)
+# Begins the subject of the commit that records a new address
+MOVED = "The template is at "
 PASSED = "passed"
 INTERRUPTED = "stopped"
 SECONDS = 600
@@ -125,7 +124,7 @@ class Release:
         data: Answers that replace recorded ones.
         branch: The branch's name; None is template-VERSION.
         merge: Whether changed answers are also applied to the author's files.
-        files: Texts that the change brings besides, by their paths in the project.
+        files: Further texts of the change, by their paths in the project.
         subject: The subject of the commit; None names the version.
         announced: The code of templates that was printed already.
         is_preview: Whether the guard runs only where the update shows a sign of a loss; nothing is delivered.

@@ -60,14 +60,14 @@ class Update:
         project: The folder whose files would be written.
         recorded: The answers that it keeps.
         wanted: The same after the release's migrations.
-        said: Answers that the caller gives for this update.
+        new_answers: Answers that the caller gives for this update.
         release: The version that it comes to.
     """
 
     project: Path
     recorded: Answers
     wanted: Answers
-    said: Answers
+    new_answers: Answers
     release: str
 
 
@@ -130,7 +130,7 @@ def _find_lost_answers(
 ) -> Iterator[str]:
     """Answers that the release would drop or change, though nobody said so."""
     for name, value in update.wanted.items():
-        if name.startswith("_") or name in update.said:
+        if name.startswith("_") or name in update.new_answers:
             continue
         if name not in questions:
             remedy = f"if it may go, take it out of .copier-answers.yml, {AGAIN}"
@@ -138,7 +138,7 @@ def _find_lost_answers(
         elif name in fresh and _as_plain_data(fresh[name]) != _as_plain_data(value):
             remedy = f"say what it should be: --data {name}=..."
             yield f"{name}: {value!r} would become {fresh[name]!r}; {remedy}"
-        elif name not in fresh and not update.said:
+        elif name not in fresh and not update.new_answers:
             yield f"{name}: {value!r} would be dropped; say it anew: --data {name}=..."
 
 
@@ -299,7 +299,7 @@ def main(template: Path, answers_file: str, data: str) -> int:
 
     Args:
         template: The release, checked out.
-        answers_file: The answers file, as Copier was told.
+        answers_file: The answers file that Copier was called with.
         data: Answers that the caller gives, as JSON; empty after the update, since Copier prints it.
 
     Returns:
@@ -338,9 +338,8 @@ def main(template: Path, answers_file: str, data: str) -> int:
         prefix, lost = REFUSAL, [str(error)]
     for line in lost:
         print(prefix + one_line(line), file=sys.stderr)
-    if (
-        lost and prefix is REFUSAL and list_changes(Path(), "--", answers_file)
-    ):  # by a migration
+    # A migration has changed the answers
+    if lost and prefix is REFUSAL and list_changes(Path(), "--", answers_file):
         git(Path(), "restore", "--source=HEAD", "--", answers_file)
     return 1 if lost else 0
 

@@ -27,7 +27,7 @@ SEVERAL = "several"  # rules that only together change a tool
 RULE_TABLES = ("behaviors", "on_the_wire", "profiles", "confirm", "rules", "verbs")
 # Files that compute hints and gates: what they change shows in no table.
 COMPUTING = {"policy.py", "declarations.py", "gate.py", "guard.py"}
-SAID = ("destructive", "idempotent", "open_world", "confirm", "exceptions")
+DECLARED = ("destructive", "idempotent", "open_world", "confirm", "exceptions")
 SOURCES = "src/*/**/*.py"
 TABLES = ("src/*/tables.json", "engine/**/tables.json")
 
@@ -213,7 +213,7 @@ class Declaration:
     """A tool's declaration as it is written in the source."""
 
     behavior: str
-    said: Mapping[str, Any]
+    entry: Mapping[str, Any]
 
 
 def parse_declarations(
@@ -226,7 +226,7 @@ def parse_declarations(
         behavior = infer_behavior(tool)
         if behavior:
             declarations[name] = Declaration(
-                behavior, {key: tool[key] for key in SAID if key in tool}
+                behavior, {key: tool[key] for key in DECLARED if key in tool}
             )
     for path in sorted(project.glob(SOURCES)):
         try:
@@ -261,7 +261,7 @@ def _parse_keywords(call: ast.Call | None) -> dict[str, Any]:
     """Return the keywords that count for hints and gate; one that is computed is left out."""
     values: dict[str, Any] = {}
     for keyword in call.keywords if call else ():
-        if keyword.arg not in SAID:
+        if keyword.arg not in DECLARED:
             continue
         try:
             values[keyword.arg] = ast.literal_eval(keyword.value)
@@ -280,7 +280,7 @@ def compute_facts(
     """
     policy = build_policy(answers, tables)
     declared_tool = build_declaration(
-        {"name": name, **declaration.said}, declaration.behavior
+        {"name": name, **declaration.entry}, declaration.behavior
     )
     return Facts(policy.hints(declared_tool), policy.is_gated(declared_tool))
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import resolve_name
 from pathlib import Path
@@ -66,13 +67,23 @@ class Source:
 
     def _explode(self, call: ast.Call, keyword: bytes) -> bytes:
         """Return a call with a line for each argument and a further keyword."""
-        head = self.raw[self.start(call) : self.end(call)].partition(b"(")[0]
+        whole = self.raw[self.start(call) : self.end(call)]
+        head, _, _ = whole.partition(b"(")
         lines = [head, b"(\n"]
         for argument in (*call.args, *call.keywords):
             segment = ast.get_source_segment(self.text, argument) or ""
             lines.append(f"    {segment},\n".encode())
         lines += [b"    ", keyword, b",\n)"]
         return b"".join(lines)
+
+
+@dataclass(frozen=True, order=True)
+class Edit:
+    """Bytes that replace a part of a source."""
+
+    start: int
+    end: int
+    replacement: bytes
 
 
 @dataclass(frozen=True)
@@ -94,7 +105,9 @@ class Moved:
     def find_member(self, name: str) -> str:
         """Return the new name of a function or class of its module; empty where it has none."""
         new_name = rename_identifier(name, self.old, self.new)
-        return new_name if new_name != name else ""
+        if new_name == name:
+            return ""
+        return new_name
 
 
 def rename_imports(text: str, module: str, moved: Moved) -> str:
@@ -106,44 +119,72 @@ def rename_imports(text: str, module: str, moved: Moved) -> str:
         moved: The tool.
     """
     source = Source(text)
-    package = module.rpartition(".")[0]
-    edits: list[tuple[int, int, str]] = []
+    package, _, _ = module.rpartition(".")
+    edits: list[Edit] = []
     for node in ast.walk(ast.parse(text)):
-        if not isinstance(node, ast.ImportFrom):
-            continue
-        try:
-            origin = resolve_name("." * node.level + (node.module or ""), package)
-        except ImportError:
-            continue
-        origin = origin.rstrip(".")
-        members = {}
-        if origin == f"{moved.package}.{moved.old}":
-            members = {
-                alias.name: moved.find_member(alias.name) for alias in node.names
-            }
-            if moved.is_file:
-                edits.append(_rename_origin(source, node, moved))
-        elif origin == moved.package and moved.is_file:
-            members = {moved.old: moved.new}
-        for alias in node.names:
-            if new_name := members.get(alias.name):
-                replacement = f"{new_name} as {alias.asname or alias.name}"
-                edits.append((source.start(alias), source.end(alias), replacement))
+        if isinstance(node, ast.ImportFrom):
+            origin = _resolve_origin(node, package)
+            if origin:
+                edits += _rename_import(source, node, origin, moved)
     raw = source.raw
-    for start, end, replacement in sorted(edits, reverse=True):
-        raw = raw[:start] + replacement.encode() + raw[end:]
+    for edit in sorted(edits, reverse=True):
+        raw = raw[: edit.start] + edit.replacement + raw[edit.end :]
     return raw.decode()
 
 
-def _rename_origin(
-    source: "Source", node: ast.ImportFrom, moved: Moved
-) -> tuple[int, int, str]:
+def _resolve_origin(node: ast.ImportFrom, package: str) -> str:
+    """Return the module that a statement in a package imports from; empty outside of every package."""
+    relative_name = "." * node.level + (node.module or "")
+    try:
+        return resolve_name(relative_name, package).rstrip(".")
+    except ImportError:
+        return ""
+
+
+def _rename_import(
+    source: Source,
+    node: ast.ImportFrom,
+    origin: str,
+    moved: Moved,
+) -> Iterator[Edit]:
+    """Yield the edits of one import.
+
+    Args:
+        source: The file.
+        node: The import.
+        origin: The module that it imports from.
+        moved: The tool.
+    """
+    new_names: dict[str, str] = {}
+    if origin == f"{moved.package}.{moved.old}":
+        for alias in node.names:
+            new_names[alias.name] = moved.find_member(alias.name)
+        if moved.is_file:
+            yield _rename_origin(source, node, moved)
+    elif origin == moved.package and moved.is_file:
+        new_names[moved.old] = moved.new
+    for alias in node.names:
+        new_name = new_names.get(alias.name)
+        if new_name:
+            replacement = f"{new_name} as {alias.asname or alias.name}"
+            yield Edit(
+                start=source.start(alias),
+                end=source.end(alias),
+                replacement=replacement.encode(),
+            )
+
+
+def _rename_origin(source: Source, node: ast.ImportFrom, moved: Moved) -> Edit:
     """Return the edit of the module that an import names."""
-    start = source.start(node)
-    match = ORIGIN.match(source.raw, start)
+    match = ORIGIN.match(source.raw, source.start(node))
     assert match is not None
     parent, dot, _ = match[1].decode().rpartition(".")
-    return match.start(1), match.end(1), f"{parent}{dot}{moved.new}"
+    replacement = f"{parent}{dot}{moved.new}"
+    return Edit(
+        start=match.start(1),
+        end=match.end(1),
+        replacement=replacement.encode(),
+    )
 
 
 def rename_imports_in_project(path: Path, old: str, new: str) -> dict[Path, str]:
@@ -151,19 +192,26 @@ def rename_imports_in_project(path: Path, old: str, new: str) -> dict[Path, str]
     package = ".".join(path.with_suffix("").parts[1:-1])
     moved = Moved(package, old, new, is_file=path.stem == old)
     texts = {}
-    for name in git(Path(), "ls-files", "-z", "--", "*.py").split("\0"):
+    listed = git(Path(), "ls-files", "-z", "--", "*.py")
+    for name in listed.split("\0"):
         file = Path(name)
         if not name or file == path or POLICY.match(name):
             continue
         text = file.read_text("utf-8")
         if old not in text:
             continue
-        parts = file.with_suffix("").parts
-        module = ".".join(parts[1:] if parts[0] == "src" else parts)
-        new_text = rename_imports(text, module, moved)
+        new_text = rename_imports(text, _name_module(file), moved)
         if new_text != text:
             texts[file] = new_text
     return texts
+
+
+def _name_module(file: Path) -> str:
+    """Return the dotted name of a module of the project."""
+    parts = file.with_suffix("").parts
+    if parts[0] == "src":
+        parts = parts[1:]
+    return ".".join(parts)
 
 
 def find_importing_files(path: Path, name: str) -> list[Path]:

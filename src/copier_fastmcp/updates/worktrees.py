@@ -24,12 +24,10 @@ from ..project.repository import (
     split_names,
 )
 
-PREFIX = (
-    "copier-fastmcp-"  # of the temporary folders, so that nothing else is ever removed
-)
-REGISTRY = (
-    "copier-fastmcp"  # a folder in .git: one locked file for each worktree that exists
-)
+# The prefix of the temporary folders, so that nothing else is ever removed
+PREFIX = "copier-fastmcp-"
+# A folder in .git, with one locked file for each worktree that exists
+REGISTRY = "copier-fastmcp"
 SHOWN = 5
 # What Python reads of bytes that are no UTF-8.
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -379,9 +377,8 @@ class Worktree:
             words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head")
             git(self.repository, *words, str(self.root), "HEAD")
         try:
-            expected = before or "0" * len(
-                head
-            )  # git's word for "there is no such branch"
+            # git's word for "there is no such branch"
+            expected = before or "0" * len(head)
             git(self.repository, "update-ref", f"refs/heads/{branch}", head, expected)
         except UnableError as error:
             if self.branch_commit(branch) != before:

@@ -120,7 +120,7 @@ class ApiClient:
             styles: OpenAPI's styles of names in the query.
             repeat: Whether the request may be sent again after it may have arrived; by default GET, HEAD, OPTIONS,
                 QUERY, PUT and DELETE may.
-            accepted: Statuses that are no failure besides 2xx.
+            accepted: Statuses other than 2xx that are no failure.
 
         Raises:
             ToolError: The request cannot be sent, or failed.

@@ -72,7 +72,10 @@ def to_texts(value: object) -> list[str]:
     if plain is None:
         return []
     values = plain if isinstance(plain, list) else [plain]
-    return [item if isinstance(item, str) else json.dumps(item) for item in values]
+    texts: list[str] = []
+    for item in values:
+        texts.append(item if isinstance(item, str) else json.dumps(item))
+    return texts
 
 
 def encode_query(
@@ -96,7 +99,8 @@ def encode_query(
         elif isinstance(plain, dict):
             pairs += _encode_object(name, plain, style)
         elif isinstance(plain, list) and style in DELIMITERS:
-            pairs.append((name, DELIMITERS[style].join(to_texts(plain))))
+            joined = DELIMITERS[style].join(to_texts(plain))
+            pairs.append((name, joined))
         else:
             pairs += [(name, text) for text in to_texts(plain)]
     return pairs
@@ -113,7 +117,10 @@ def _encode_object(
         for key, item in value.items():
             parts += [key, *to_texts(item)]
         return [(name, DELIMITERS[style].join(parts))]
-    return [(key, text) for key, item in value.items() for text in to_texts(item)]
+    pairs: list[tuple[str, str]] = []
+    for key, item in value.items():
+        pairs += [(key, text) for text in to_texts(item)]
+    return pairs
 
 
 def _flatten(name: str, value: Any) -> list[tuple[str, str]]:
@@ -157,7 +164,8 @@ def encode_body(body: Any, content_type: str, folder: str = "") -> dict[str, Any
     """
     if body is None:
         return {}
-    media_type = content_type.partition(";")[0].strip().lower()
+    media_type, _, _ = content_type.partition(";")
+    media_type = media_type.strip().lower()
     if media_type == FORM:
         return {"data": _form_fields(body)}
     if media_type == MULTIPART:
@@ -166,7 +174,8 @@ def encode_body(body: Any, content_type: str, folder: str = "") -> dict[str, Any
         if isinstance(body, str | bytes):
             return {"content": body}
         if _is_upload(body):
-            return {"content": _read_upload("body", body, folder)[1]}
+            _, content, _ = _read_upload("body", body, folder)
+            return {"content": content}
     return {"json": to_json_value(body)}
 
 
@@ -211,21 +220,17 @@ def _read_upload(
     if path:
         content = _read_below(folder, path)
     else:
+        encoded = str(upload.get("content_base64", ""))
         try:
-            content = base64.b64decode(
-                str(upload.get("content_base64", "")), validate=True
-            )
+            content = base64.b64decode(encoded, validate=True)
         except (ValueError, binascii.Error):
             raise ToolError(
                 f"{name}: content_base64 is not base64; encode the file again"
             ) from None
     filename = str(upload.get("filename") or Path(path).name or "file")
     guessed, _ = mimetypes.guess_type(filename)
-    return (
-        filename,
-        content,
-        str(upload.get("content_type") or guessed or "application/octet-stream"),
-    )
+    media_type = upload.get("content_type") or guessed or "application/octet-stream"
+    return filename, content, str(media_type)
 
 
 def _read_below(folder: str, path: str) -> bytes:

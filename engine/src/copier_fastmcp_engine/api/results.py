@@ -150,13 +150,15 @@ class ApiResult(ApiItem):
 
 
 def _is_page(response: ApiResponse) -> bool:
-    """Tell whether a response is a web page; PHP calls any text `text/html` unless it is told otherwise."""
+    """Tell whether a response is a web page; PHP calls any text `text/html` by default."""
     is_html = response.kind is BodyKind.TEXT and response.media_type == "text/html"
     return is_html and response.body.lstrip().startswith("<")
 
 
 def _fill_from_headers(
-    body: dict[str, Any], response: ApiResponse, documented: Mapping[str, Any] | Any
+    body: dict[str, Any],
+    response: ApiResponse,
+    documented: Mapping[str, Any] | Any,
 ) -> None:
     """Add the version and the ID that the API sent in headers, where the tool documents them."""
     place = response.headers.get("location", "")
@@ -173,6 +175,8 @@ def _fill_from_headers(
 
 def _open(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema that describes and constrains nothing.
+
+    `wire_schemas` only shortens: it keeps every constraint, and so cannot be used here.
 
     Args:
         schema: A schema of Pydantic's, whose references lead to other models.

@@ -27,7 +27,7 @@ from .pending import PendingStore
 
 METHOD_NOT_FOUND = -32601
 DAY = 86_400
-PROCESS = "process"  # whoever names nobody, neither by a token nor by a session
+PROCESS = "process"  # a caller with neither a token nor a session
 
 
 class Asked(FastMCPError):

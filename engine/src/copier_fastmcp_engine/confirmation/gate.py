@@ -92,7 +92,7 @@ class Question:
     Attributes:
         is_preview: Whether the call only previews, whatever its client can show.
         schema: The form to fill in; None where the answer is yes or no.
-        refusal: What a client is told that cannot show the form.
+        refusal: The message to a client that cannot show the form.
     """
 
     key: str
@@ -155,7 +155,7 @@ class Call:
 
     @cached_property
     def key(self) -> str:
-        """What an answer is bound to: this tool, these arguments, this caller."""
+        """The digest that a confirmation is bound to: of this tool, these arguments and this caller."""
         return digest(self.tool, self.arguments, caller_of(self.ctx))
 
     @property
@@ -274,9 +274,8 @@ async def run_gated(
         ToolError: They are not approved and the tool has no envelope, or nobody can be asked.
     """
     call = find_call(get_context())
-    if (
-        call is None or call.declaration is not declaration
-    ):  # the function left its tool
+    # The function left its tool
+    if call is None or call.declaration is not declaration:
         raise ToolError(
             "a gated tool runs through its server only; nothing was changed"
         )
@@ -511,9 +510,8 @@ async def _store_round(call: Call, entry: Entry) -> str:
 
 async def _take_round(call: Call) -> dict[str, Any] | None:
     """Return the pending confirmation that this request answers, once."""
-    state = (
-        call.ctx.request_state
-    )  # unsealed: for this tool, these arguments, this user
+    # Unsealed: for this tool, these arguments, this user
+    state = call.ctx.request_state
     if state is None:
         return None
     nonce, _, values = state.partition(".")

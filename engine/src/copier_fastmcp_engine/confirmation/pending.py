@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 # All that a process keeps pending: a flood of questions pushes out the oldest, and never fills the memory or the disk
 MAX_BYTES = 64_000_000
 MAX_ENTRY = 4_000_000  # bytes of one entry, so that none pushes out all others
-ENTRY_OVERHEAD = 1_300  # bytes that an entry takes besides its own text, measured
+ENTRY_OVERHEAD = (
+    1_300  # bytes that an entry takes in addition to its own text, measured
+)
 COLLECTION = "confirmations"
 CULL_EVERY = 500  # entries written between two removals of expired ones
 

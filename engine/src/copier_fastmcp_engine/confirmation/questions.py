@@ -63,7 +63,7 @@ async def ask(
 
     Raises:
         ToolError: The user gave no answer, or nobody can be asked.
-        TypeError: The model has other fields, or there are choices besides it.
+        TypeError: The model has other fields, or there are choices as well as a model.
     """
     if model is not None and choices:
         raise TypeError("ask() takes a model or choices, not both")
@@ -112,7 +112,7 @@ def _form_schema(
 def _describe_refusal(
     call: Call, question: str, choices: Sequence[str], parameter: str
 ) -> str:
-    """Return what a client is told that cannot show the question."""
+    """Return the message to a client that cannot show the question."""
     one_of = f", one of {', '.join(choices)}" if choices else ""
     if parameter:
         remedy = f"call it again with {parameter}{one_of}"

@@ -78,7 +78,10 @@ def format_question(declaration: Declaration, values: Mapping[str, object]) -> s
 
 
 def format_message(
-    server: str, question: str, arguments: Mapping[str, object], details: object
+    server: str,
+    question: str,
+    arguments: Mapping[str, object],
+    details: object,
 ) -> str:
     """Return what a person reads: who asks, the question, each argument, and what would happen."""
     count = f" ({len(question):,} characters)"

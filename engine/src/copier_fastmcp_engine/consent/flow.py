@@ -42,7 +42,7 @@ WHO = "the subject of the provider's ID token is not that of the client's token"
 OTHER = "Access was granted by a different account than the one that requested it. Nothing was stored."
 
 
-LOCAL = User("local", None)  # whoever started this process
+LOCAL = User("local", None)  # the user who started this process
 
 
 def known_user(ctx: Context) -> User | None:
@@ -216,7 +216,9 @@ class Consent(Grants):
         return Begun(address, state, browser, back, remaining)
 
     async def finish(
-        self, query: Mapping[str, str], cookies: Mapping[str, str]
+        self,
+        query: Mapping[str, str],
+        cookies: Mapping[str, str],
     ) -> None:
         """Turn the provider's answer into a grant, once, in the browser that began.
 
@@ -235,9 +237,8 @@ class Consent(Grants):
         elicitation = await self.elicitation(flow["id"])
         if not elicitation or not elicitation.waits:
             raise Refused(STALE)
-        if not await self.store.drop(
-            "open", elicitation.id
-        ):  # of two at once, one goes on
+        # Of two at once, one goes on
+        if not await self.store.drop("open", elicitation.id):
             raise Refused(STALE)
         try:
             grant = await self.provider.exchange(
@@ -283,7 +284,10 @@ class Consent(Grants):
                     self._logger.debug("a client left before its login was complete")
 
     async def _fail(
-        self, elicitation: Elicitation, error: ProviderError, message: str | None = None
+        self,
+        elicitation: Elicitation,
+        error: ProviderError,
+        message: str | None = None,
     ) -> NoReturn:
         report(self.policy, error)
         elicitation.status, elicitation.error_message = "failed", str(error)

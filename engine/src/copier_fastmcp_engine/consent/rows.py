@@ -39,7 +39,7 @@ class Rows(Protocol):
         """Take a place, for `ttl` seconds; of two that do so at once, one gets it."""
 
     async def delete(self, key: str, *, collection: str | None = None) -> bool:
-        """Remove the row; of two that do so at once, one is told that it was there."""
+        """Remove the row; of two simultaneous callers, one gets True."""
 
 
 class SqliteRows:
@@ -93,7 +93,12 @@ class SqliteRows:
         until = time.time() + (ttl or 10**10)
         sql = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)"
         await anyio.to_thread.run_sync(
-            self._run, sql, collection, key, json.dumps(dict(value)), until
+            self._run,
+            sql,
+            collection,
+            key,
+            json.dumps(dict(value)),
+            until,
         )
         over = "DELETE FROM rows WHERE expires_at < ?"
         await anyio.to_thread.run_sync(self._run, over, time.time())

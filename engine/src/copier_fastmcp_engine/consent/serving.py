@@ -21,14 +21,14 @@ from ..guard import Guard, missing_scopes
 from ..policy import Policy
 from ..settings import PolicySettings
 from ..tools import GRANT, has_mark
-from .asking import Refusal, require, required_text
+from .elicitation import Refusal, require, required_text
 from .tokens import metadata_address
 
 
 class ConsentGuard(Guard):
     """A guard that runs a function that requires consent only after access was granted.
 
-    What needs scopes stays listed, so that a caller who lacks them is told which.
+    What needs scopes stays listed, so that the error names the missing scopes to a caller.
     """
 
     def public_hosts(self, settings: PolicySettings) -> list[str]:

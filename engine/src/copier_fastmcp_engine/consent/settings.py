@@ -20,8 +20,19 @@ HERE = ("127.0.0.1", "localhost")
 Mode = Literal["pass-through", "offline", "single-user"]
 # What signs with a key pair, as FastMCP's JWTVerifier knows it
 Algorithm = Literal[
-    "RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA", "Ed25519", "Ed448"
-]  # fmt: skip
+    "RS256",
+    "RS384",
+    "RS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "EdDSA",
+    "Ed25519",
+    "Ed448",
+]
 
 
 def is_local(address: str) -> bool:

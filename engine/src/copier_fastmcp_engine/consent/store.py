@@ -1,7 +1,7 @@
 """What consent keeps: links that wait, and grants. SQLite, or the Redis that replicas share.
 
 Every row is encrypted, bound to its place, and expires; names are hashed, so
-whoever reads the file finds neither a token nor a link that still works.
+a reader of the file finds neither a token nor a link that still works.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ class Elicitation(BaseModel):
     id: str = Field(repr=False)
     user: str
     subject: str | None = Field(
-        description="Who must grant; None: whoever sits at this machine"
+        description="Who must grant; None: the user at this machine"
     )
     base: str = Field(description="Where its routes are served")
     status: Literal["pending", "complete", "failed"] = "pending"
@@ -166,7 +166,7 @@ class Store:
             raise _build_unavailable_error() from error
 
     async def drop(self, collection: str, name: str) -> bool:
-        """Remove it; of two that do so at once, one is told that it was there."""
+        """Remove it; of two simultaneous callers, one gets True."""
         try:
             return await self._rows.delete(
                 _hash_name(name), collection=f"consent-{collection}"

@@ -1,6 +1,6 @@
 """Who may call over HTTP: a verifier of tokens, by settings, and which tokens it believes beyond their signature.
 
-Over stdio the server trusts whoever started it, and no scope is checked.
+Over stdio the server trusts the user who started it, and no scope is checked.
 """
 
 import json
@@ -19,12 +19,13 @@ from ..policy import Policy
 from .settings import ConsentSettings
 
 LEEWAY = 60  # seconds by which clocks may differ
+# Claims that no access token has
 OF_ID_TOKENS = {
     "nonce",
     "at_hash",
     "c_hash",
     "s_hash",
-}  # claims that no access token has
+}
 
 
 class AccessTokens(JWTVerifier):

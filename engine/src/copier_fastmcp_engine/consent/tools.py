@@ -18,7 +18,7 @@ from ..declarations import DECLARED, Declaration, Exemption, action, delete, rea
 from ..policy import Policy
 from ..runtime import current_server
 from ..signatures import resolve_signature, with_signature
-from .asking import TIMED_OUT, Answer, ask, required_text, track
+from .elicitation import TIMED_OUT, Answer, ask, required_text, track
 from .flow import Consent
 
 AGREED: Exemption = {

@@ -141,7 +141,11 @@ async def _fetch_texts(server: str, config: Mapping[str, Any]) -> Texts:
     Raises:
         CouldNotError: It does not answer.
     """
-    texts: Texts = {"tools": {}, "resources": {}, "resource_templates": {}}
+    texts: Texts = {
+        "tools": {},
+        "resources": {},
+        "resource_templates": {},
+    }
     for name, override in config.get("tools", {}).items():
         if not override.get("enabled", True):
             texts["tools"][name] = override
@@ -221,7 +225,11 @@ class MetadataCommands:
         MetadataFile(self.policy, path, texts).save(edit)
 
     def _keys_of(
-        self, name: str, field: str | None, texts: Texts, data: Mapping[str, Any]
+        self,
+        name: str,
+        field: str | None,
+        texts: Texts,
+        data: Mapping[str, Any],
     ) -> list[str]:
         """Return the path of a field in a file; the command ends where nothing has the name."""
         for section, items in texts.items():
@@ -335,7 +343,10 @@ class MetadataCommands:
 
 
 def _set_at(
-    data: dict[str, Any], keys: Sequence[str], value: object, path: Path
+    data: dict[str, Any],
+    keys: Sequence[str],
+    value: object,
+    path: Path,
 ) -> None:
     """Set a value at a path of keys, or remove it (None); the command ends where there is none to remove."""
     *parents, last = keys

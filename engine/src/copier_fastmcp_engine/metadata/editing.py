@@ -62,7 +62,8 @@ def write_value(text: str, keys: Sequence[str], data: Mapping[str, Any]) -> str:
         value = value.get(name)
     if value is None:
         return _remove(text, steps)
-    if len(steps) == len(keys) or getattr(node, "flow_style", False):
+    is_flow = getattr(node, "flow_style", False)
+    if is_flow or len(steps) == len(keys):
         return _replace(text, node, value)
     name = keys[len(steps)]
     block = format_yaml({name: value[name]})
@@ -70,7 +71,8 @@ def write_value(text: str, keys: Sequence[str], data: Mapping[str, Any]) -> str:
         return text + block
     start = _line_after(text, _end_of(text, node))
     indent = " " * node.start_mark.column
-    return text[:start] + textwrap.indent(block, indent) + text[start:]
+    lines = textwrap.indent(block, indent)
+    return text[:start] + lines + text[start:]
 
 
 def _find_steps(root: Any, keys: Sequence[str]) -> list[Step]:
@@ -80,14 +82,20 @@ def _find_steps(root: Any, keys: Sequence[str]) -> list[Step]:
     for name in keys:
         if not isinstance(node, yaml.MappingNode) or node.flow_style:
             break
-        pairs = [pair for pair in node.value if pair[0].value == name]
-        if not pairs:
+        step = _find_step(node, name)
+        if step is None:
             break
-        key, value = pairs[0]
-        step = Step(key, value, len(node.value))
         steps.append(step)
         node = step.value
     return steps
+
+
+def _find_step(mapping: yaml.MappingNode, name: str) -> Step | None:
+    """Return the step to a key of a mapping; None where there is no such key."""
+    for key, value in mapping.value:
+        if key.value == name:
+            return Step(key, value, count=len(mapping.value))
+    return None
 
 
 def _remove(text: str, steps: Sequence[Step]) -> str:
@@ -110,17 +118,22 @@ def _replace(text: str, node: Any, value: Any) -> str:
     is_scalar = isinstance(node, yaml.ScalarNode)
     if not is_scalar and COMMENT.search(text[start:end]):
         return text
+    replacement = json.dumps(value, ensure_ascii=False)
     is_block_list = isinstance(node, yaml.SequenceNode) and not node.flow_style
-    space = " " if is_block_list else ""
-    return text[:start] + space + json.dumps(value, ensure_ascii=False) + text[end:]
+    if is_block_list:
+        replacement = f" {replacement}"
+    return text[:start] + replacement + text[end:]
 
 
 def _end_of(text: str, node: Any) -> int:
     """Return where the last thing in a node ends; a block's own end mark is behind the comments below it."""
     while not (isinstance(node, yaml.ScalarNode) or node.flow_style):
         last = node.value[-1]
-        node = last[1] if isinstance(node, yaml.MappingNode) else last
-    return len(text[: node.end_mark.index].rstrip())
+        if isinstance(node, yaml.MappingNode):
+            _, last = last
+        node = last
+    content = text[: node.end_mark.index]
+    return len(content.rstrip())
 
 
 def _line_after(text: str, index: int) -> int:

@@ -35,17 +35,14 @@ from ..tools import run_now
 
 SECTIONS = {"tool": "tools", "resource": "resources", "template": "resource_templates"}
 Item = Tool | Resource | ResourceTemplate
-Texts = dict[
-    str, dict[str, dict[str, Any]]
-]  # as in a file: by section, then by name or URI
+# Texts as in a file: by section, then by name or URI
+Texts = dict[str, dict[str, dict[str, Any]]]
 MOST_BYTES = 65_536
 HINTS = {*WIRE_NAMES, *WIRE_NAMES.values(), "annotations", "hints"}
-REFUSED: Any = partial(
-    yaml.MarkedYAMLError, None, None
-)  # takes what is wrong, and where
-YAML_1_1: Any = yaml.SafeLoader(
-    ""
-)  # knows which unquoted words some readers do not take for text
+# Takes what is wrong, and where
+REFUSED: Any = partial(yaml.MarkedYAMLError, None, None)
+# Knows which unquoted words some readers do not take for text
+YAML_1_1: Any = yaml.SafeLoader("")
 
 
 class _Described(BaseModel, extra="forbid", strict=True):
@@ -85,9 +82,10 @@ def user_file(policy: Policy, setting: Path | None) -> Path | None:
         if setting in (None, Path())
         else str(setting)
     )
-    return (
-        None if location == "none" else Path(os.path.expanduser(location))
-    )  # Path's own needs a home
+    if location == "none":
+        return None
+    # Path.expanduser() fails without a home folder
+    return Path(os.path.expanduser(location))
 
 
 def _find_shared_folder(path: Path) -> Path | None:
@@ -113,9 +111,8 @@ def read_text(path: Path, *, trusted: bool = False) -> str | None:
         elif info.st_size > MOST_BYTES:
             problem = f"is {info.st_size} bytes long; the limit is {MOST_BYTES}"
         else:
-            return path.read_bytes().decode(
-                "utf-8-sig"
-            )  # Windows writes a mark before the text
+            # Windows writes a mark before the text
+            return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
@@ -281,7 +278,9 @@ def find_problems(config: Mapping[str, Any], texts: Texts) -> Iterator[Problem]:
 
 
 def _find_item_problems(
-    name: str, override: Mapping[str, Any], item: Mapping[str, Any]
+    name: str,
+    override: Mapping[str, Any],
+    item: Mapping[str, Any],
 ) -> Iterator[Problem]:
     """Yield what is wrong with the override of one tool or resource."""
     known_names = item.get("arguments", {})

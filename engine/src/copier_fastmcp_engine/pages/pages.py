@@ -38,10 +38,11 @@ from .routes import PATH, Shown, routes
 
 # So many new pages an identified caller gets within so many seconds, and so many of them open in a browser by themselves
 MOST, WITHIN = 3, 60
+# Seconds that a call waits for the user, and between two looks at the store
 WAIT, PACE = (
     20.0,
     0.25,
-)  # seconds that a call waits for the person, and between two looks
+)
 LONGEST = 100_000  # characters of one value
 DECIDE = "Nothing was changed so far. Repeat the call to get the decision."
 
@@ -80,16 +81,15 @@ class Pages:
 
     async def answer_for(self, key: str) -> dict[str, Any] | None:
         """Return the decision for a call: an approval once, a refusal until it expires."""
-        entry = self._unseal(await self._gate.get(f"said-{key}"))
+        entry = self._unseal(await self._gate.get(f"decision-{key}"))
         if entry is None:
             return None
         is_yes = isinstance(entry["answer"], dict) or entry["answer"] == "confirmed"
         if not is_yes and not entry["answers"]:
             return entry
-        await self._gate.put(
-            f"done-{key}", {"page": True}
-        )  # before it is gone, for calls that wait
-        return self._unseal(await self._gate.take(f"said-{key}"))
+        # Before the decision is gone, for calls that wait
+        await self._gate.put(f"done-{key}", {"page": True})
+        return self._unseal(await self._gate.take(f"decision-{key}"))
 
     async def ask(self, call: Call, about: Mapping[str, Any]) -> dict[str, Any] | str:
         """Open the page of a call, or find it open, and wait a while.
@@ -103,7 +103,7 @@ class Pages:
         """
         key, first = call.key, not call.loaded
         async with self._lock:
-            # In the order in which an answer passes through them: page, said, done
+            # In the order in which an answer passes through them: page, decision, done
             page = await self._open(key)
             if page is None and (entry := await self.answer_for(key)):
                 return entry
@@ -145,11 +145,20 @@ class Pages:
             str(page[name]) for name in ("server", "tool", "question", "base")
         )
         return Shown(
-            server, tool, question, arguments, details, base, page.get("schema")
+            server,
+            tool,
+            question,
+            arguments,
+            details,
+            base,
+            page.get("schema"),
         )
 
     async def decide(
-        self, link: str, approved: bool, values: dict[str, Any] | None = None
+        self,
+        link: str,
+        approved: bool,
+        values: dict[str, Any] | None = None,
     ) -> bool:
         """Take the answer of a link, once; whether it still counted.
 
@@ -172,7 +181,7 @@ class Pages:
             answer = values
         decision = {name: page[name] for name in ("asked", "answers", "by")}
         await self._gate.put(
-            f"said-{page['key']}", self._seal(decision | {"answer": answer})
+            f"decision-{page['key']}", self._seal(decision | {"answer": answer})
         )
         await self._gate.take(f"page-{page['key']}")
         self._listener.close(str(page["key"]))
@@ -195,7 +204,12 @@ class Pages:
         else:
             base = (self._url or str(get_http_request().base_url)).rstrip("/")
         rows = {name: _format_rows(about[name]) for name in ("arguments", "details")}
-        page: dict[str, Any] = {**about, **rows, "key": call.key, "link": link}
+        page: dict[str, Any] = {
+            **about,
+            **rows,
+            "key": call.key,
+            "link": link,
+        }
         page["question"] = join_lines(str(about["question"]))
         page |= {
             "server": ctx.fastmcp.name,

@@ -31,9 +31,11 @@ LARGE = 1000  # more than the limits that a tool sets itself
 SMALL = (-1, 0)  # less than a tool may expect
 UNLIKE = "qjz"  # a text that is in no other one, and in which no other one is
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-TARGET = re.compile(
-    "new_|to_|target|dest"
-)  # how parameters begin that name where something goes
+# How parameters begin that name where something goes
+TARGET = re.compile("new_|to_|target|dest")
+# Where the mark goes, as behind `note` in docs/note.txt
+BEFORE_LAST_PART = "(?=[^/]*$)"
+BEFORE_EXTENSION = r"(?=(\.[^/]*)?$)"
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Case:
 
     Attributes:
         arguments: What the call gets.
-        loses: Keys of the snapshot that it may change or remove besides the record that it names.
+        loses: Keys of the snapshot, other than the record that it names, that it may change or remove.
         sibling: An async function of the backend that adds another record of the same kind. Not needed where `arrange`
             has a parameter with a default for the identity, or where each of its calls makes a new record.
         identity: The parameters that name the record. Not needed where their names or the data show them.
@@ -62,7 +64,9 @@ class Case:
     @property
     def identities(self) -> list[str]:
         """The parameters that its author declares to name the record."""
-        return [self.identity] if isinstance(self.identity, str) else [*self.identity]
+        if isinstance(self.identity, str):
+            return [self.identity]
+        return [*self.identity]
 
 
 @dataclass(frozen=True)
@@ -114,8 +118,12 @@ def list_cases(arranged: object) -> list[Case]:
         TypeError: It returned something else.
     """
     returned: list[Any] = arranged if isinstance(arranged, list) else [arranged]
-    cases = [case if isinstance(case, Case) else Case(case) for case in returned]
-    if not cases or not all(isinstance(case.arguments, dict) for case in cases):
+    cases = []
+    for item in returned:
+        case = item if isinstance(item, Case) else Case(item)
+        cases.append(case)
+    are_valid = all(isinstance(case.arguments, dict) for case in cases)
+    if not cases or not are_valid:
         raise TypeError(
             "arrange() has to return its arguments, a Case, or a list of these"
         )
@@ -131,12 +139,15 @@ def sample_values(schema: Mapping[str, Any]) -> Iterator[Any]:
     if kind == "boolean":
         yield from (True, False)
     elif kind in ("integer", "number"):
-        minimum, maximum = schema.get("minimum", 1), schema.get("maximum", 9)
+        minimum = schema.get("minimum", 1)
+        maximum = schema.get("maximum", 9)
         for number in (2, 3, minimum, maximum):
             if minimum <= number <= maximum:
                 yield number
     elif kind == "string" and "pattern" not in schema:
-        text = "probe".ljust(schema.get("minLength", 0), "e")[: schema.get("maxLength")]
+        shortest = schema.get("minLength", 0)
+        longest = schema.get("maxLength")
+        text = "probe".ljust(shortest, "e")[:longest]
         yield FORMATS.get(schema.get("format", ""), text)
     elif kind == "array":
         for item in sample_values(schema.get("items", {})):
@@ -169,9 +180,7 @@ def other_identity(value: Any, mark: str) -> Any:
         return value
     if UUID.fullmatch(value):
         return value[: -len(mark)] + mark
-    place = (
-        "(?=[^/]*$)" if mark == BEFORE else r"(?=(\.[^/]*)?$)"
-    )  # of docs/note.txt: note
+    place = BEFORE_LAST_PART if mark == BEFORE else BEFORE_EXTENSION
     return re.sub(place, mark, value, count=1)
 
 
@@ -221,7 +230,11 @@ class Variants:
     def _vary(self, name: str, value: Any, title: str = "") -> Variant:
         text = str(value).lower() if isinstance(value, bool) else repr(value)
         arguments = self.arguments | {name: value}
-        return replace(self.plain, arguments=arguments, name=title or f"{name}={text}")
+        return replace(
+            self.plain,
+            arguments=arguments,
+            name=title or f"{name}={text}",
+        )
 
     def _vary_parameter(
         self, name: str, schema: Mapping[str, Any]
@@ -231,10 +244,9 @@ class Variants:
         old = self.arguments.get(name, schema.get("default"))
         changed = []
         for value in sample_values(schema):
-            if (value, isinstance(value, bool)) != (
-                old,
-                isinstance(old, bool),
-            ):  # True == 1
+            # True equals 1
+            is_other_kind = isinstance(value, bool) != isinstance(old, bool)
+            if value != old or is_other_kind:
                 changed.append(self._vary(name, value))
         if name not in self.names and _is_choice(schema):
             yield from changed
@@ -242,26 +254,25 @@ class Variants:
             self.unsure += changed[:1]
         self.unsure += self._vary_size(name, schema)
         if is_passed and name not in self.required:
-            fewer = {key: value for key, value in self.arguments.items() if key != name}
-            self.unsure.append(replace(self.plain, arguments=fewer, name=f"no {name}"))
+            fewer = self.arguments.copy()
+            del fewer[name]
+            without = replace(self.plain, arguments=fewer, name=f"no {name}")
+            self.unsure.append(without)
         if self.names and TARGET.match(name) and isinstance(old, str):
-            yield self._vary(
-                name, other_identity(self.arguments[self.names[0]], BEHIND)
-            )
+            identity = self.arguments[self.names[0]]
+            yield self._vary(name, other_identity(identity, BEHIND))
         if self._adds_text(name, schema):
             yield self._vary(name, UNLIKE)
-        if (
-            is_passed
-            and name not in self.names
-            and self.behavior in ("create", "ensure")
-        ):
+        adds_record = self.behavior in ("create", "ensure")
+        if adds_record and is_passed and name not in self.names:
             for variant in changed[:1]:
                 then = replace(
                     variant,
+                    arguments=self.arguments,
                     name=f"then {variant.name}",
                     repeat_arguments=variant.arguments,
                 )
-                self.unsure.append(replace(then, arguments=self.arguments))
+                self.unsure.append(then)
 
     def _vary_size(self, name: str, schema: Mapping[str, Any]) -> list[Variant]:
         """Return variants of a read with small numbers, and with the largest one that a parameter accepts."""
@@ -282,16 +293,19 @@ class Variants:
 
     def _vary_identity(self, name: str, value: Any) -> Iterator[Variant]:
         """Yield a variant with a stale version, or with a record that does not exist."""
-        item = value[0] if isinstance(value, list) and value else value
+        is_list = isinstance(value, list)
+        item = value[0] if is_list and value else value
         is_version = name in self.versions and isinstance(value, (str, int))
+        is_read_text = self.behavior == "read" and isinstance(value, str)
         if is_version and self.behavior in ("update", "delete"):
-            yield self._vary(name, other_identity(value, BEFORE), f"a stale {name}")
-        elif name in self.names or (self.behavior == "read" and isinstance(value, str)):
+            stale = other_identity(value, BEFORE)
+            yield self._vary(name, stale, f"a stale {name}")
+        elif is_read_text or name in self.names:
             absent = other_identity(item, ABSENT)
             if absent != item:
-                yield self._vary(name, [absent] if isinstance(value, list) else absent)
+                yield self._vary(name, [absent] if is_list else absent)
             schema = self.tool.parameters.get(name, {})
-            if isinstance(value, list) and not schema.get("minItems"):
+            if is_list and not schema.get("minItems"):
                 yield self._vary(name, [])
 
 

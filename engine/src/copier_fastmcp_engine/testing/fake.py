@@ -19,6 +19,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -32,18 +33,23 @@ if TYPE_CHECKING:
 
 SAFE = ("GET", "HEAD", "OPTIONS", "QUERY")
 IDEMPOTENT = (*SAFE, "PUT", "DELETE")
-EFFECTS = {"POST": "makes", "PUT": "replaces", "PATCH": "merges", "DELETE": "removes"}
+EFFECTS = {
+    "POST": "makes",
+    "PUT": "replaces",
+    "PATCH": "merges",
+    "DELETE": "removes",
+}
 TEXTS = ("query", "q", "search", "text", "term")
 SIZES = ("limit", "per_page", "page_size", "max_results")
 CONFLICT = 409
+SEPARATOR = re.compile("/|:[^/:]*$")  # of a path, as in notes/1:archive
 VERSIONS = ("etag", "version", "if_match", "revision")
 Record = dict[str, Any]
 Effect = str | Callable[["Fake", httpx2.Request], httpx2.Response]
 
 
-_guarded: set[str] = (
-    set()
-)  # the variables by which this process already refuses to reach a host
+# The variables by which this process already refuses to reach a host
+_guarded: set[str] = set()
 
 
 def stay_here(variable: str) -> None:
@@ -77,7 +83,9 @@ def _host_of(event: str, args: tuple[Any, ...]) -> str:
         address = address[0]
     elif event == "socket.connect":
         address = ""
-    return address.decode() if isinstance(address, bytes) else str(address or "")
+    if isinstance(address, bytes):
+        return address.decode()
+    return str(address or "")
 
 
 class Sent(NamedTuple):
@@ -88,6 +96,34 @@ class Sent(NamedTuple):
     effect: Effect
     accumulates: bool
     status: int
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a probe says of one operation.
+
+    Attributes:
+        method: The method of the operation.
+        pattern: The paths of the operation.
+        fields: The fields of the rule: `does`, `adds`, `lists` and `names`.
+    """
+
+    method: str
+    pattern: re.Pattern[str]
+    fields: Mapping[str, Any]
+
+    @classmethod
+    def parse(cls, operation: str, fields: Mapping[str, Any]) -> "Rule":
+        """Return the rule of an operation, as in `POST /notes/{note_id}/archive`."""
+        method, _, template = operation.partition(" ")
+        parts = re.split(r"\{[^{}]*\}", template.strip("/"))
+        literals = map(re.escape, parts)
+        pattern = re.compile("[^/]*".join(literals))
+        return cls(method, pattern, fields)
+
+    def matches(self, method: str, path: str) -> bool:
+        """Tell whether a request is one of the operation."""
+        return self.method == method and bool(self.pattern.fullmatch(path))
 
 
 class Fake:
@@ -107,7 +143,7 @@ class Fake:
         self.probes = probes
         self.probe_package = probe_package
         self.records: dict[str, Record] = {}
-        self.rules: list[tuple[str, re.Pattern[str], Mapping[str, Any]]] = []
+        self.rules: list[Rule] = []
         self.sent: list[Sent] = []
 
     def learn(self, tool: str) -> None:
@@ -120,36 +156,38 @@ class Fake:
         )
         for path in paths:
             module = importlib.import_module(f"{self.probe_package}.{path.stem}")
-            for operation, rule in getattr(module, "fake", {}).items():
-                method, _, template = operation.partition(" ")
-                parts = re.split(r"\{[^{}]*\}", template.strip("/"))
-                pattern = re.compile("[^/]*".join(map(re.escape, parts)))
-                self.rules.append((method, pattern, rule))
+            rules = getattr(module, "fake", {})
+            for operation, rule in rules.items():
+                self.rules.append(Rule.parse(operation, rule))
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
         """Respond to a request, and record its effect."""
-        path = request.url.raw_path.decode().partition("?")[0].strip("/")
-        path = path.removeprefix(self.base).strip("/")
-        rule = self._find_rule(request.method, path)
-        effect: Effect = rule.get("does", EFFECTS.get(request.method, "finds"))
-        places = _list_places(path, rule.get("names", ()), parse_arguments(request))
+        method = request.method
+        whole_path, _, _ = request.url.raw_path.decode().partition("?")
+        path = whole_path.strip("/").removeprefix(self.base).strip("/")
+        rule = self._find_rule(method, path)
+        usual_effect = EFFECTS.get(method, "finds")
+        effect: Effect = rule.get("does", usual_effect)
+        names = rule.get("names", ())
+        places = _list_places(path, names, parse_arguments(request))
         answer = self.apply_effect(effect, places, request, rule)
+        status = answer.status_code
         accumulates = False
-        if request.method not in SAFE and answer.status_code < 500:
+        if method not in SAFE and status < 500:
             once = copy.deepcopy(self.records)
             self.apply_effect(effect, places, request, rule)
-            accumulates, self.records = self.records != once, once
-        status = answer.status_code
-        self.sent.append(Sent(request.method, f"/{path}", effect, accumulates, status))
+            accumulates = self.records != once
+            self.records = once
+        self.sent.append(Sent(method, f"/{path}", effect, accumulates, status))
         if rule.get("lists") and answer.is_success:
-            return httpx2.Response(answer.status_code, json=[answer.json()])
+            return httpx2.Response(status, json=[answer.json()])
         return answer
 
     def _find_rule(self, method: str, path: str) -> Mapping[str, Any]:
         """Return the rule of an operation; empty where there is none."""
-        for rule_method, pattern, rule in self.rules:
-            if rule_method == method and pattern.fullmatch(path):
-                return rule
+        for rule in self.rules:
+            if rule.matches(method, path):
+                return rule.fields
         return {}
 
     def apply_effect(
@@ -180,36 +218,48 @@ class Fake:
             return self.find_records(effect, path, request, adds)
         old = self.records.get(path)
         place = path if old is not None else self._find_parent(path, rule)
-        if refusal := self._find_refusal(effect, path, place, request):
-            return build_failure(*refusal)
+        refusal = self._find_refusal(effect, path, place, request)
+        if refusal is not None:
+            return build_failure(refusal.status, refusal.message)
         if effect == "removes":
-            exact = old is not None or place is None or request.method == "DELETE"
-            return self._remove(path, path if exact else str(place), adds)
+            is_exact = old is not None or request.method == "DELETE"
+            top = path if is_exact or place is None else place
+            return self._remove(path, top, adds)
         if effect == "sets" and place is not None:
             change = self._build_change(path, place, request)
-            return self.keep_record(place, self.records[place] | change, adds)
+            record = self.records[place] | change
+            return self.keep_record(place, record, adds)
         return self._write(effect, path, request, adds)
 
     def _find_parent(self, path: str, rule: Mapping[str, Any]) -> str | None:
         """Return the longest path of a record that a path begins with."""
         if "names" in rule:
             return None
-        return next((p for p in list_parents(path) if p in self.records), None)
+        for parent in list_parents(path):
+            if parent in self.records:
+                return parent
+        return None
 
     def _find_refusal(
-        self, effect: str, path: str, place: str | None, request: httpx2.Request
-    ) -> tuple[int, str] | None:
-        """Return the status and message that refuse a write, or None."""
+        self,
+        effect: str,
+        path: str,
+        place: str | None,
+        request: httpx2.Request,
+    ) -> "Refusal | None":
+        """Return why a write is refused, or None."""
         old = self.records.get(path)
+        missing = Refusal(404, f"there is no {path}")
         if effect == "makes" and request.method == "PUT" and old is not None:
-            return 409, f"{path} is there already"
+            return Refusal(409, f"{path} is there already")
         if effect in ("merges", "removes", "sets") and place is None:
             has_children = any(p.startswith(f"{path}/") for p in self.records)
             if effect != "removes" or not has_children:
-                return 404, f"there is no {path}"
+                return missing
         if effect == "merges" and old is None:
-            return 404, f"there is no {path}"
-        return find_conflict(old or self.records.get(place or ""), request)
+            return missing
+        parent = self.records.get(place or "")
+        return find_conflict(old or parent, request)
 
     def _build_change(self, path: str, place: str, request: httpx2.Request) -> Record:
         """Return the field that an operation on the record at `place`, or below it, sets."""
@@ -217,10 +267,16 @@ class Fake:
         if path == place and request.method != "DELETE":
             return body or {"set": True}
         field = path.removeprefix(place).strip("/") or "set"
-        return {field: request.method != "DELETE" and (body or True)}
+        if request.method == "DELETE":
+            return {field: False}
+        return {field: body or True}
 
     def _write(
-        self, effect: str, path: str, request: httpx2.Request, adds: Record
+        self,
+        effect: str,
+        path: str,
+        request: httpx2.Request,
+        adds: Record,
     ) -> httpx2.Response:
         """Write a record at a path, or a new one below it; an operation that ensures a record may find it."""
         body = body_of(request)
@@ -234,9 +290,11 @@ class Fake:
         if request.method == "PUT" or (effect == "ensures" and not body):
             return self.keep_record(path, body, adds)
         key = body.get("id") or self._next_number(path)
-        if f"{path}/{key}" in self.records:
-            return build_failure(409, f"{path}/{key} is there already")
-        return self.keep_record(f"{path}/{key}", {"id": key} | body, adds, is_new=True)
+        place = f"{path}/{key}"
+        if place in self.records:
+            return build_failure(409, f"{place} is there already")
+        record = {"id": key} | body
+        return self.keep_record(place, record, adds, is_new=True)
 
     def _remove(self, path: str, top: str, adds: Record) -> httpx2.Response:
         """Remove the record at `top` and those below it."""
@@ -267,7 +325,11 @@ class Fake:
         return 1 + max(numbers)
 
     def find_records(
-        self, effect: str, path: str, request: httpx2.Request, adds: Record
+        self,
+        effect: str,
+        path: str,
+        request: httpx2.Request,
+        adds: Record,
     ) -> httpx2.Response:
         """Return a record, or a page of those below a path."""
         is_get = request.method == "GET"
@@ -276,10 +338,11 @@ class Fake:
         if effect == "reads" or not is_lookup:
             places += list_parents(path)
         if effect == "reads" or (path in self.records and is_lookup):
-            record = next((self.records[p] for p in places if p in self.records), None)
-            if record is None and is_lookup:
+            present = [place for place in places if place in self.records]
+            if not present and is_lookup:
                 return build_failure(404, f"there is no {path}")
-            return build_response(200, record or {}, adds)
+            record = self.records[present[0]] if present else {}
+            return build_response(200, record, adds)
         for place in places:
             if children := self.list_children(place):
                 return self._build_page(children, request)
@@ -289,7 +352,8 @@ class Fake:
 
     def _has_siblings(self, path: str) -> bool:
         """Tell whether a path is that of a record, since others are next to it."""
-        return bool(self.list_children(path.rpartition("/")[0]))
+        parent, _, _ = path.rpartition("/")
+        return bool(self.list_children(parent))
 
     def _build_page(
         self, places: list[str], request: httpx2.Request
@@ -303,8 +367,10 @@ class Fake:
         size = max(1, parse_page_size(arguments, len(records)))
         number = str(arguments.get("page") or arguments.get("cursor") or 1)
         page = int(number) if number.isdecimal() else 1
-        answer = httpx2.Response(200, json=records[(page - 1) * size : page * size])
-        if records[page * size :]:
+        start = (page - 1) * size
+        end = page * size
+        answer = httpx2.Response(200, json=records[start:end])
+        if records[end:]:
             next_page = request.url.copy_set_param("page", page + 1)
             answer.headers["Link"] = f'<{next_page}>; rel="next"'
         return answer
@@ -314,20 +380,33 @@ class Fake:
         return [p for p in self.records if p.rpartition("/")[0] == path]
 
     def keep_record(
-        self, path: str, record: Record | None, adds: Record, *, is_new: bool = False
+        self,
+        path: str,
+        record: Record | None,
+        adds: Record,
+        *,
+        is_new: bool = False,
     ) -> httpx2.Response:
         """Store a record, and respond with it."""
         if record is not None:
-            name = unquote(path.rpartition("/")[2])
-            identity = {"id": int(name) if name.isdecimal() else name}
-            old = self.records.get(path, {})
-            new = identity | record
-            if without_versions(new) != without_versions(old):
-                new |= {n: bump(old[n]) for n in VERSIONS if n in old}
-            self.records[path] = new
-        answer = build_response(201 if is_new else 200, self.records[path], adds)
-        answer.headers.update({"Location": f"/{path}"} if is_new else {})
+            self._store_record(path, record)
+        status = 201 if is_new else 200
+        answer = build_response(status, self.records[path], adds)
+        if is_new:
+            answer.headers["Location"] = f"/{path}"
         return answer
+
+    def _store_record(self, path: str, record: Record) -> None:
+        """Store a record under its path, with its ID, and with its next version where it has one."""
+        name = unquote(path.rpartition("/")[2])
+        identity = {"id": int(name) if name.isdecimal() else name}
+        old = self.records.get(path, {})
+        new = identity | record
+        if without_versions(new) != without_versions(old):
+            for version in VERSIONS:
+                if version in old:
+                    new[version] = bump(old[version])
+        self.records[path] = new
 
 
 def body_of(request: httpx2.Request) -> Record:
@@ -340,10 +419,11 @@ def body_of(request: httpx2.Request) -> Record:
     if "json" in media_type:
         value = json.loads(request.content)
         return value if isinstance(value, dict) else {"body": value}
-    boundary = media_type.partition("boundary=")[
-        2
-    ].encode()  # another one for each request
-    content = request.content.replace(boundary, b"") if boundary else request.content
+    content = request.content
+    # Each request has another boundary
+    _, _, boundary = media_type.partition("boundary=")
+    if boundary:
+        content = content.replace(boundary.encode(), b"")
     return {"body": content.decode("latin-1")}
 
 
@@ -359,10 +439,12 @@ def parse_arguments(request: httpx2.Request) -> Record:
 
 def matches_record(arguments: Record, record: Record) -> bool:
     """Tell whether a record has the values, and the words, that a request asks for."""
+    whole_text = json.dumps(record).lower()
     for name, value in arguments.items():
-        if name in TEXTS and str(value).lower() not in json.dumps(record).lower():
+        text = str(value)
+        if name in TEXTS and text.lower() not in whole_text:
             return False
-        if name in record and str(record[name]) != str(value):
+        if name in record and str(record[name]) != text:
             return False
     return True
 
@@ -395,15 +477,15 @@ def _list_places(path: str, names: Collection[str], arguments: Record) -> list[s
 
 def list_parents(path: str) -> list[str]:
     """Return the paths that a path begins with, the longest first."""
-    ends = [
-        match.start() for match in re.finditer("/|:[^/:]*$", path)
-    ]  # as in notes/1:archive
+    separators = re.finditer(SEPARATOR, path)
+    ends = [match.start() for match in separators]
     return [path[:end] for end in reversed(ends)]
 
 
 def etag(record: Record) -> str:
     """Return the version of a record, in digits, since some APIs use a number."""
-    return str(zlib.crc32(json.dumps(record, sort_keys=True).encode()))
+    text = json.dumps(record, sort_keys=True)
+    return str(zlib.crc32(text.encode()))
 
 
 def bump(version: Any) -> Any:
@@ -411,27 +493,35 @@ def bump(version: Any) -> Any:
     return version + 1 if isinstance(version, int) else f"{version}+"
 
 
-def find_conflict(
-    old: Record | None, request: httpx2.Request
-) -> tuple[int, str] | None:
-    """Return the status and message that refuse a write: a record exists, is missing, or was changed since."""
+@dataclass(frozen=True)
+class Refusal:
+    """The status and the message that refuse a write."""
+
+    status: int
+    message: str
+
+
+def find_conflict(old: Record | None, request: httpx2.Request) -> Refusal | None:
+    """Return why a write is refused: a record exists, is missing, or was changed since."""
+    record = old or {}
     expected = request.headers.get("If-Match", "*")
     if old is not None and request.headers.get("If-None-Match") == "*":
-        return 412, "it is there already"
-    if expected != "*" and expected != etag(old or {}):
-        return 412, "it was changed since"
-    arguments, record = parse_arguments(request), old or {}
-    if any(
-        n in arguments and n in record and str(arguments[n]) != str(record[n])
-        for n in VERSIONS
-    ):
-        return 409, "it was changed since"
+        return Refusal(412, "it is there already")
+    if expected != "*" and expected != etag(record):
+        return Refusal(412, "it was changed since")
+    arguments = parse_arguments(request)
+    for name in VERSIONS:
+        if name not in arguments or name not in record:
+            continue
+        if str(arguments[name]) != str(record[name]):
+            return Refusal(409, "it was changed since")
     return None
 
 
 def build_response(status: int, record: Record, adds: Record) -> httpx2.Response:
     """Return a response that shows a record."""
-    return httpx2.Response(status, json=record | adds, headers={"ETag": etag(record)})
+    headers = {"ETag": etag(record)}
+    return httpx2.Response(status, json=record | adds, headers=headers)
 
 
 def build_failure(status: int, message: str) -> httpx2.Response:
@@ -457,7 +547,11 @@ class FakedBackend(Backend):
         return copy.deepcopy(self.fake.records)
 
     def find_unproven(
-        self, *, read_only: bool, idempotent: bool, refused: bool = False
+        self,
+        *,
+        read_only: bool,
+        idempotent: bool,
+        refused: bool = False,
     ) -> str:
         """Return what was sent that the truth of a tool does not allow, or nothing."""
         for sent in self.fake.sent:
@@ -467,10 +561,13 @@ class FakedBackend(Backend):
                 return f"it says read-only, but sent {request}"
             if idempotent and sent.method not in IDEMPOTENT and sent.accumulates:
                 return f"it says idempotent, but sent {request}, which does more when it is sent again"
-        last = self.fake.sent[-1] if self.fake.sent else None
-        if idempotent and refused and last and last.status == CONFLICT:
-            if last.method not in IDEMPOTENT and last.effect == "makes":
-                return f"it says idempotent, but its repeated {last.method} {last.path} conflicts with the first one"
+        if not self.fake.sent:
+            return ""
+        last = self.fake.sent[-1]
+        is_new_record = last.method not in IDEMPOTENT and last.effect == "makes"
+        is_conflict = refused and last.status == CONFLICT
+        if idempotent and is_conflict and is_new_record:
+            return f"it says idempotent, but its repeated {last.method} {last.path} conflicts with the first one"
         return ""
 
 
@@ -492,11 +589,10 @@ def connect(project: "ProjectUnderTest", settings: Any = None) -> FakedBackend:
             """Store a record; the result has its etag, for a call that needs one."""
             response = await self.send("PUT", path, body=body, **options)
             # An older backend.py has a client of its own, which returns the response of the HTTP library.
-            record = (
-                response.json()
-                if isinstance(response, httpx2.Response)
-                else response.body
-            )
+            if isinstance(response, httpx2.Response):
+                record = response.json()
+            else:
+                record = response.body
             return {"etag": response.headers.get("etag", ""), **record}
 
     client = FakedApi(settings)

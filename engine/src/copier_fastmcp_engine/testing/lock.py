@@ -16,7 +16,7 @@ from .rules import Tool, format_finding
 
 FILE = "annotations.lock.json"
 COMMAND = "`uv run tests/policy/pin.py`"
-MEND = f"restore it from git, or delete it and run {COMMAND}"
+FIX = f"restore it from git, or delete it and run {COMMAND}"
 CURRENT, READABLE = "lock-current", "lock-readable"  # rules
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 RELAXED = dict(zip(HINTS, (True, False, True, False), strict=True))
@@ -146,11 +146,13 @@ def load_lock(path: Path) -> Lock:
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         reason = " ".join(str(error).split())
         text = f"{path}: not a lock ({type(error).__name__}: {reason})"
-        raise ValueError(format_finding(text, MEND, READABLE)) from None
+        raise ValueError(format_finding(text, FIX, READABLE)) from None
 
 
 def normalize_schema(
-    schema: Any, defs: Schema | None = None, within: tuple[str, ...] = ()
+    schema: Any,
+    defs: Schema | None = None,
+    within: tuple[str, ...] = (),
 ) -> Any:
     """Return a JSON Schema sorted, with `$ref` resolved except for recursion, without titles and `x-...`.
 
@@ -184,7 +186,10 @@ def get_reference(schema: Schema) -> str:
 
 
 def _normalize_keyword(
-    key: str, value: Any, defs: Schema, within: tuple[str, ...]
+    key: str,
+    value: Any,
+    defs: Schema,
+    within: tuple[str, ...],
 ) -> Any:
     """Return the value of one keyword of a schema, as `normalize_schema` does."""
     if key in NAMED:
@@ -584,7 +589,11 @@ class ToolComparison:
             self._add(f"{part} {key} {_format_step(old[key], new[key])}")
 
     def _compare_schemas(
-        self, side: str, old: Schema, new: Schema, rendered: str
+        self,
+        side: str,
+        old: Schema,
+        new: Schema,
+        rendered: str,
     ) -> None:
         """Compare an input or an output; inputs may become wider, outputs narrower."""
         is_wider = covers(new, old)
@@ -603,7 +612,9 @@ def _compare_components(pinned: Lock, running: Lock) -> list[Difference]:
     new = running.get("proof", {})
     comparison = ToolComparison(COMPONENTS)
     comparison.compare_exclusions(
-        ("unprobed", *EXCLUSIONS), old.get("components", {}), new.get("components", {})
+        ("unprobed", *EXCLUSIONS),
+        old.get("components", {}),
+        new.get("components", {}),
     )
     return comparison.differences
 
@@ -622,7 +633,10 @@ def _index_reasons(exclusions: Any) -> Schema:
 
 
 def _list_steps(
-    old: Any, new: Any, place: str, has_names: bool = False
+    old: Any,
+    new: Any,
+    place: str,
+    has_names: bool = False,
 ) -> Iterator[tuple[bool, str]]:
     """Yield each difference of two schemas: whether it is wording only, and its text.
 

@@ -26,7 +26,11 @@ CHANGED = "review these changes in git, and commit both files"
 # What the template writes into a probe until its tool can run: nothing to judge the tool by yet
 NOT_YET = re.compile("it is not implemented yet|no sample value is known")
 VERSION_TAG = re.compile(r"v?\d+(\.\d+)+\S*")
-WORDS: tuple[list[str], ...] = ([], ["--first"], ["--released"])
+WORDS: tuple[list[str], ...] = (
+    [],
+    ["--first"],
+    ["--released"],
+)
 LIBRARIES = ("fastmcp", "mcp", "pydantic")  # which render the schemas
 
 
@@ -221,7 +225,10 @@ def pin(project: ProjectUnderTest, words: Sequence[str] = ()) -> str:
 
 
 def run(
-    root: Path, policy_package: str, words: Sequence[str], location: str | None = None
+    root: Path,
+    policy_package: str,
+    words: Sequence[str],
+    location: str | None = None,
 ) -> str | None:
     """Run the script `tests/policy/pin.py`.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..policy import Policy
 
 SUBJECT = "suite"  # whose consent every probed call has
-# What is pinned depends on no file and no policy setting of whoever runs it: by the names of settings
+# What is pinned depends on no file and no policy setting of the user who runs it: by the names of settings
 PINNED_SETTINGS = {
     "api": "http://fake.invalid",
     "database": ":memory:",

@@ -43,16 +43,16 @@ class Finding:
     rule: str
     tool: str
     message: str
-    mend: str
+    fix: str
     source: str
 
     def __str__(self) -> str:
-        return format_finding(f"{self.tool}: {self.message}", self.mend, self.rule)
+        return format_finding(f"{self.tool}: {self.message}", self.fix, self.rule)
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as it is served: its wire form (camelCase JSON) and what is known of it besides.
+    """A tool as it is served: its wire form (camelCase JSON), and what else is known of it.
 
     `declared` holds the facts of its declaration, None for a tool of another server. `probed` is
     True when a test runs the tool, False when its owner says why none can, None when unknown.
@@ -208,8 +208,8 @@ def _check_name(tool: Tool, tables: Tables) -> Violations:
         wire_name = tables["hints"][hint]
         is_declared = tool.annotations.get(wire_name) is value
         if contrary and is_declared and not tool.exempt(hint):
-            said = f"its name and its description say {verb!r}"
-            yield rule, f"{said}, but {wire_name} is {value}"
+            evidence = f"its name and its description say {verb!r}"
+            yield rule, f"{evidence}, but {wire_name} is {value}"
 
 
 def _get_first_word(text: str) -> str:
@@ -469,8 +469,8 @@ def examine(
                 rule = rules[name]
                 if profile not in rule["profiles"]:
                     continue
-                mend, source = rule["mend"], rule["source"]
-                findings.append(Finding(name, tool.name, message, mend, source))
+                fix, source = rule["fix"], rule["source"]
+                findings.append(Finding(name, tool.name, message, fix, source))
     return findings
 
 

@@ -86,11 +86,14 @@ def format_table(
 
 def _format_module(module: str) -> str:
     """Return the heading for a folder of tool files."""
-    return module.replace("_", " ").replace(".", ", ").capitalize()
+    words = module.replace("_", " ")
+    return words.replace(".", ", ").capitalize()
 
 
 def _choose_section(
-    name: str, records: Mapping[str, int], tables: Mapping[str, Any]
+    name: str,
+    records: Mapping[str, int],
+    tables: Mapping[str, Any],
 ) -> str:
     """Return the section of a tool by its record; `other` where no second tool has that record."""
     for word in (name, *name.split("_")):
@@ -104,7 +107,10 @@ def _format_sample(tools: Sequence[Tool]) -> str:
     """Return the beginning of `tools/list` as JSON."""
     listing: list[dict[str, Any]] = []
     for tool in tools[:1]:
-        fields = {key: value for key, value in tool.wire.items() if key in SHOWN}
+        fields: dict[str, Any] = {}
+        for key, value in tool.wire.items():
+            if key in SHOWN:
+                fields[key] = value
         listing.append(fields)
     sample = json.dumps({"tools": listing}, indent=2, ensure_ascii=False)
     return f"{WIRE}\n```json\n{sample}\n```\n"
@@ -117,17 +123,25 @@ def format_components(components: Mapping[str, Sequence[Entry]]) -> str:
         components: Lists as `list_components` returns them.
     """
     resources: list[list[str]] = []
-    for row in [*components["resources"], *components["templates"]]:
-        uri = row.get("uri") or row["uriTemplate"]
-        description = _escape(row["description"] or "")
-        media_type = row.get("mimeType") or ""
-        resources.append([f"`{uri}`", _escape(row["name"]), description, media_type])
+    for resource in [*components["resources"], *components["templates"]]:
+        uri = resource.get("uri") or resource["uriTemplate"]
+        cells = [
+            f"`{uri}`",
+            _escape(resource["name"]),
+            _escape(resource["description"] or ""),
+            resource.get("mimeType") or "",
+        ]
+        resources.append(cells)
     prompts: list[list[str]] = []
-    for row in components["prompts"]:
-        arguments = map(_format_argument, row.get("arguments") or ())
-        title = _escape(row.get("title") or "")
-        description = _escape(row["description"] or "")
-        prompts.append([f"`{row['name']}`", title, description, ", ".join(arguments)])
+    for prompt in components["prompts"]:
+        arguments = map(_format_argument, prompt.get("arguments") or ())
+        cells = [
+            f"`{prompt['name']}`",
+            _escape(prompt.get("title") or ""),
+            _escape(prompt["description"] or ""),
+            ", ".join(arguments),
+        ]
+        prompts.append(cells)
     page = _format_section("Resources", RESOURCE_HEAD, resources)
     return page + _format_section("Prompts", PROMPT_HEAD, prompts)
 
@@ -139,26 +153,33 @@ def _format_argument(argument: Entry) -> str:
 
 
 def _format_section(
-    title: str, head: Sequence[str], rows: Sequence[Sequence[str]]
+    title: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
 ) -> str:
     """Return a heading and a table; empty without rows."""
     if not rows:
         return ""
     lines = ["", f"## {title}", ""]
-    for row in (head, ["---"] * len(head), *rows):
+    rule = ["---"] * len(head)
+    for row in (head, rule, *rows):
         lines.append(f"| {' | '.join(row)} |")
-    return "\n".join([*lines, ""])
+    lines.append("")
+    return "\n".join(lines)
 
 
 def _format_row(name: str, entry: Entry, tables: Mapping[str, Any]) -> str:
+    hints = entry["hints"]
     cells = [entry["title"], entry["behavior"] or "?"]
     for hint in lock.HINTS:
-        cells.append(HINT_WORDS.get(entry["hints"].get(hint), "-"))
+        value = hints.get(hint)
+        cells.append(HINT_WORDS.get(value, "-"))
     cells.append("asks" if entry["gated"] else "")
     cells.append(" ".join(entry["scopes"]))
     reasons = _format_reasons(entry, tables)
     cells.append(" ".join(filter(None, reasons)))
-    return " | ".join([f"| `{name}`", *map(_escape, cells)]) + " |"
+    escaped = " | ".join(map(_escape, cells))
+    return f"| `{name}` | {escaped} |"
 
 
 def _format_reasons(entry: Entry, tables: Mapping[str, Any]) -> list[str]:

@@ -82,9 +82,8 @@ def _end_with(config: pytest.Config, line: str) -> NoReturn:
     """End the run with one line: pytest's own report would add to it, or be a traceback."""
     if reporter := config.pluginmanager.getplugin("terminalreporter"):
         config.pluginmanager.unregister(reporter)
-    config.add_cleanup(
-        lambda: print(line, file=sys.stderr)
-    )  # when nothing is captured any more
+    # Printed when pytest no longer captures anything
+    config.add_cleanup(lambda: print(line, file=sys.stderr))
     raise _NoServerError(line, returncode=1)  # type: ignore[call-arg]
 
 
@@ -141,9 +140,8 @@ async def call(request: pytest.FixtureRequest, era: str) -> AsyncIterator[Call]:
             name: str, arguments: dict[str, Any], *, agree: bool = True
         ) -> dict[str, Any]:
             answers[:] = [agree]
-            if (
-                name in suite.gated
-            ):  # `confirm` answers for nobody; without it a tool may only preview
+            # `confirm` answers for nobody; without it a tool may only preview
+            if name in suite.gated:
                 arguments = arguments | {"confirm": True}
             with suite.noting_warnings(name):
                 answer = await client.call_tool(name, arguments)

@@ -21,12 +21,13 @@ Arguments = dict[str, Any]
 PARAMETER = re.compile(r"\{\??([^{}]+)\}")
 SAMPLE = "1"
 REMEDY = "fix the body, or name what no user sees in `outside` of tests/tools/components.py, with the reason"
+# What is true of every resource and prompt
 READ = {
     "read_only": True,
     "open_world": True,
     "idempotent": True,
     "destructive": False,
-}  # what is true of every resource and prompt
+}
 PROBE = "components"  # tests/tools/components.py says what its author excludes
 
 
@@ -65,7 +66,7 @@ class Component:
 
 
 async def list_components(client: Any) -> list[Component]:
-    """Return everything that a connected client can read besides tools."""
+    """Return everything but tools that a connected client can read."""
     components = []
     for resource in await client.list_resources():
         components.append(_from_resource(client, str(resource.uri)))

@@ -84,7 +84,9 @@ def run_all(prepares: list[Prepare]) -> Prepare:
 
 
 def find_identity(
-    arrange: Callable[..., Any], case: Case, names: list[str]
+    arrange: Callable[..., Any],
+    case: Case,
+    names: list[str],
 ) -> IdentityParameter | None:
     """Return the parameter of arrange() for the record's identity.
 
@@ -116,9 +118,8 @@ def borrow_identity(suite: "Suite", tool: "Tool") -> Iterator[IdentityParameter]
             or find_record(sibling.name, suite.tables) != record
         ):
             continue
-        with contextlib.suppress(
-            Exception
-        ):  # a probe that is broken fails its own test
+        # A probe that is broken fails its own test
+        with contextlib.suppress(Exception):
             arrange = suite.probe_module(sibling.name).arrange
             parameters = [*inspect.signature(arrange).parameters.values()]
             for parameter in parameters[1:]:

@@ -429,7 +429,9 @@ class Probe:
         return Problem(rule, text) if text else None
 
     def _follow_cursor(
-        self, arguments: dict[str, Any], result: dict[str, Any]
+        self,
+        arguments: dict[str, Any],
+        result: dict[str, Any],
     ) -> list[dict[str, Any]]:
         """Return the arguments of the next page, where a result names one."""
         parameter = self._cursor_parameter()

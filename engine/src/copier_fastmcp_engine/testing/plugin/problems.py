@@ -25,7 +25,7 @@ class Problem:
 
     def format(self, tables: Mapping[str, Any]) -> str:
         """Return the finding in one line."""
-        remedy = self.remedy or tables["rules"][self.rule]["mend"]
+        remedy = self.remedy or tables["rules"][self.rule]["fix"]
         return format_finding(self.text, remedy, self.rule)
 
 

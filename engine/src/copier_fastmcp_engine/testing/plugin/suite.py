@@ -39,10 +39,11 @@ NAMED_RULES = {
     "titles-equal",
 }
 BUDGET = {"tool-bytes": 8_000, "server-bytes": 60_000}  # name, description and input
+# The budget of an adopted server that sets none of its own
 NO_BUDGET = {
     "tool-bytes": 10**9,
     "server-bytes": 10**9,
-}  # of an adopted server, but its own
+}
 ENGINE_MANIFEST = "tests/policy/engine.json"  # of the engine in a project
 # A warning that the author's own `ctx.info` causes, and what to use in its place
 CLIENT_LOGGING = "The logging capability is deprecated"
@@ -191,7 +192,10 @@ class Suite:
         return self.project.create_empty_server()
 
     def add_tool(
-        self, server: Any, function: Callable[..., Any], declaration: Any = None
+        self,
+        server: Any,
+        function: Callable[..., Any],
+        declaration: Any = None,
     ) -> None:
         """Serve one more function, as its decorator declares it or as `declaration` does."""
         declaration = declaration or self.engine("declarations").declaration_of(
@@ -376,7 +380,7 @@ class Suite:
         return match[1] if match else ""
 
     def check_rules(self, rules: Collection[str], tool: str | None = None) -> None:
-        """Fail where rules are broken; what an adopted server had before is only told.
+        """Fail where rules are broken; violations that an adopted server had before are only reported.
 
         Args:
             rules: The rules.

@@ -20,12 +20,8 @@ from ..tool_table import find_record
 from .problems import Problem
 
 KEEPS = ("create", "ensure", "append", "update", "put")
-NAMING = (
-    "update",
-    "append",
-    "put",
-    "delete",
-)  # may change the record that the call names alone
+# Behaviors that may change the record that the call names alone
+NAMING = ("update", "append", "put", "delete")
 MAY_RESTATE = ("update", "put")
 NOTHING: tuple[Any, ...] = (None, "", [])  # arguments that name no record
 EMPTY: tuple[Any, ...] = ([], {})
@@ -61,7 +57,8 @@ class Judge:
         for name in (own_id, "id"):
             if name in names:
                 return [name]
-        if ids := [name for name in names if re.search("_ids?$", name)]:
+        ids = [name for name in names if re.search("_ids?$", name)]
+        if ids:
             return ids
         keyed = self._find_keyed(names, arguments, data)
         for word in self.tables["identities"]:
@@ -70,14 +67,19 @@ class Judge:
                     return [name]
         if keyed:
             return keyed
-        keys = _collect_keys(place for place, _ in iterate_values(data))
+        places = [place for place, _ in iterate_values(data)]
+        keys = _collect_keys(places)
         return [name for name in names if _is_key(arguments[name], keys)]
 
     def _find_keyed(
-        self, names: list[str], arguments: Mapping[str, Any], data: Any
+        self,
+        names: list[str],
+        arguments: Mapping[str, Any],
+        data: Any,
     ) -> list[str]:
         """Return the parameters whose values are keys of records."""
-        records = _collect_keys(place[:-1] for place, _ in iterate_values(data))
+        places = [place[:-1] for place, _ in iterate_values(data)]
+        records = _collect_keys(places)
         keyed = []
         for name in names:
             value = arguments[name]
@@ -87,7 +89,12 @@ class Judge:
         return keyed
 
     def find_untruth(
-        self, variant: Variant, first: Step, repeat: Step, story: str, refused: str
+        self,
+        variant: Variant,
+        first: Step,
+        repeat: Step,
+        story: str,
+        refused: str,
     ) -> Problem | None:
         """Return what two calls of a tool that writes have shown to be untrue, or nothing.
 
@@ -166,10 +173,14 @@ class Judge:
         """Return what a tool lost whose exception to `destructive` is believed."""
         if self.truth["destructive"] or not self.believed:
             return []
-        return self._losses(first, repeat)
+        return self._find_losses(first, repeat)
 
     def find_widened(
-        self, variant: Variant, step: Step, plain: Variant, plain_step: Step
+        self,
+        variant: Variant,
+        step: Step,
+        plain: Variant,
+        plain_step: Step,
     ) -> Problem | None:
         """Return that a call changed more records than the author's, though it names none.
 
@@ -179,16 +190,18 @@ class Judge:
             plain: The author's first case.
             plain_step: What its first call did.
         """
-        left_out = [name for name in plain.arguments if name not in variant.arguments]
+        arguments = variant.arguments
+        left_out = [name for name in plain.arguments if name not in arguments]
         if self.behavior not in NAMING or not left_out:
             return None
         filters = [*plain.identities]
         if not filters and self.behavior == "delete":
             filters = [*plain.arguments]
-        if any(variant.arguments.get(name) not in NOTHING for name in filters):
+        if any(arguments.get(name) not in NOTHING for name in filters):
             return None
         records = _list_changed_records(step, variant.loses)
-        if not filters or len(records) <= len(_list_changed_records(plain_step)):
+        plain_records = _list_changed_records(plain_step)
+        if not filters or len(records) <= len(plain_records):
             return None
         verb = "removed" if self.behavior == "delete" else "changed"
         places = format_changes(step.changes)
@@ -197,9 +210,15 @@ class Judge:
         return Problem("named-record-proven", text, remedy)
 
     def _find_loss(
-        self, variant: Variant, first: Step, repeat: Step, story: str
+        self,
+        variant: Variant,
+        first: Step,
+        repeat: Step,
+        story: str,
     ) -> Problem | None:
-        losses = [] if self.truth["destructive"] else self._losses(first, repeat)
+        if self.truth["destructive"]:
+            return None
+        losses = self._find_losses(first, repeat)
         if not losses:
             return None
         is_whole = _has_removed_record(losses, first)
@@ -233,7 +252,7 @@ class Judge:
         remedy = f"keep the other fields, or return Case(..., loses=[{key!r}]) from arrange() where that is meant"
         return Problem("not-destructive-proven", text, remedy)
 
-    def _losses(self, first: Step, repeat: Step) -> list[Change]:
+    def _find_losses(self, first: Step, repeat: Step) -> list[Change]:
         """Return the losses of a tool that declares none; a number that changes by the same step is a counter."""
         steps = {change.place: change.step for change in first.changes}
         counted = set()
@@ -263,12 +282,13 @@ class Judge:
         """Return what an existing record lost or got that the call does not name."""
         named = self._name_places(variant, step)
         names = named.names
-        odd = [change for change in step.changes if not named.allows(change)]
-        if not odd or not (named.is_known() or variant.name.partition("=")[0] in names):
+        unnamed = [change for change in step.changes if not named.allows(change)]
+        varied_name, _, _ = variant.name.partition("=")
+        if not unnamed or not (named.is_known() or varied_name in names):
             return None
         shown_names = ", ".join(f"{name}={variant.arguments[name]!r}" for name in names)
-        text = f"it also changed {format_changes(odd)}, which {shown_names} does not name: {story}"
-        key = odd[0].place[0]
+        text = f"it also changed {format_changes(unnamed)}, which {shown_names} does not name: {story}"
+        key = unnamed[0].place[0]
         remedy = f"fix the body, or return Case(..., loses=[{key!r}]) from arrange() if the loss is intended"
         return Problem("named-record-proven", text, remedy)
 
@@ -285,9 +305,10 @@ def _find_set_records(variant: Variant, step: Step) -> set[Place]:
 
 def _record_of(change: Change, step: Step) -> Place:
     """Return the record whose field was lost; the field may be a list that is empty now."""
-    if is_element(change.place) and step.new.get(change.place[:-2]) in EMPTY:
-        return change.place[:-3]
-    return change.place[:-1]
+    place = change.place
+    if is_element(place) and step.new.get(place[:-2]) in EMPTY:
+        return place[:-3]
+    return place[:-1]
 
 
 def _collect_keys(places: Iterable[Place]) -> set[str]:
@@ -324,7 +345,7 @@ class Named:
             value = variant.arguments[name]
             items = value if isinstance(value, list) else [value]
             self.named_values |= {str(item) for item in items}
-        words = (rf"(^|[/:]){re.escape(text)}($|[/:])" for text in self.named_values)
+        words = [rf"(^|[/:]){re.escape(text)}($|[/:])" for text in self.named_values]
         self.word = re.compile("|".join(words) or "(?!)")
         self.texts = set()
         for name, value in variant.arguments.items():
@@ -332,11 +353,14 @@ class Named:
                 self.texts.add(str(value))
         self.owned = set()
         self.children = set()
-        references = (record, *(f"{record}_{name}" for name in ("id", *names)))
+        keys = ("id", *names)
+        references = {record}
+        for key in keys:
+            references.add(f"{record}_{key}")
         for place, value in step.old.items():
             if str(value) not in self.named_values:
                 continue
-            if place[-1] in ("id", *names):
+            if place[-1] in keys:
                 self.owned.add(place[:-1])
             elif place[-1] in references:
                 self.children.add(place[:-1])
@@ -346,11 +370,13 @@ class Named:
 
     def _find_kinds(self) -> None:
         """Find where the records of the same kind are, and to what the named record refers."""
-        for place, value in [*self.step.old.items(), *self.step.new.items()]:
+        values = [*self.step.old.items(), *self.step.new.items()]
+        for place, value in values:
             for length in range(1, len(place) + 1):
-                is_named = self.word.search(place[length - 1])
-                if is_named or place[:length] in self.owned:
-                    self.kinds.add(_kind_of(place[:length]))
+                record = place[:length]
+                is_named = self.word.search(record[-1])
+                if is_named or record in self.owned:
+                    self.kinds.add(_kind_of(record))
                     self.references.add(str(value))
 
     def is_known(self) -> bool:
@@ -370,7 +396,8 @@ class Named:
         for length in range(1, len(change.place)):
             record = change.place[:length]
             if _kind_of(record) in self.kinds:
-                return record[-1].rpartition("/")[2] not in self.references
+                _, _, name = record[-1].rpartition("/")
+                return name not in self.references
         return False
 
     def _depends_on_others(self, change: Change) -> bool:
@@ -389,17 +416,22 @@ class Named:
         """Tell whether the call may have made a change."""
         if self._removes_a_neighbor(change):
             return False
-        stems = {change.place[:n] for n in range(1, len(change.place) + 1)}
-        key = f"{change.place[0]}/"
+        place = change.place
+        stems = {place[:length] for length in range(1, len(place) + 1)}
+        key = f"{place[0]}/"
+        is_new_record = change.old is None and not self.step.within(change)
+        is_in_children = not self.children.isdisjoint(stems)
+        may_be_lost = any(key.startswith(f"{lost}/") for lost in self.variant.loses)
         return bool(
-            self._names_place(change.place)
-            or (change.old is None and not self.step.within(change))
+            self._names_place(place)
+            or is_new_record
             or str(change.old) in self.named_values
             or not self.owned.isdisjoint(stems)
-            or (change.is_removed and not self.children.isdisjoint(stems))
-            or any(key.startswith(f"{lost}/") for lost in self.variant.loses)
+            or (change.is_removed and is_in_children)
+            or may_be_lost
             or self._depends_on_others(change)
-            or any(value in ({}, []) for value in (change.old, change.new))
+            or change.old in EMPTY
+            or change.new in EMPTY
         )
 
     def empties(self, change: Change) -> bool:
@@ -409,21 +441,23 @@ class Named:
 
     def _removes_a_neighbor(self, change: Change) -> bool:
         """Tell whether an element of a list is gone though the call names another one in it."""
-        if not (
-            change.is_removed and is_element(change.place) and self.behavior == "delete"
-        ):
+        is_lost_element = change.is_removed and is_element(change.place)
+        if self.behavior != "delete" or not is_lost_element:
             return False
-        if change.place[-1] in self.texts:
+        *container, element = change.place
+        if element in self.texts:
             return False
         for place in self.step.old:
-            if place[:-1] == change.place[:-1] and place[-1] in self.texts:
+            if [*place[:-1]] == container and place[-1] in self.texts:
                 return True
         return False
 
 
 def _kind_of(record: Place) -> tuple[Place, str]:
     """Return where a record is among others of its kind: what is before its key."""
-    return record[:-1], record[-1].rpartition("/")[0]
+    *container, name = record
+    prefix, _, _ = name.rpartition("/")
+    return tuple(container), prefix
 
 
 def _list_changed_records(step: Step, loses: Collection[str] = ()) -> set[Place]:
@@ -432,7 +466,8 @@ def _list_changed_records(step: Step, loses: Collection[str] = ()) -> set[Place]
     for change in step.changes:
         if change.old is None or change.place[0] in loses:
             continue
-        records.add(change.place[: -2 if is_element(change.place) else -1])
+        length = -2 if is_element(change.place) else -1
+        records.add(change.place[:length])
     return records
 
 
@@ -444,6 +479,7 @@ def _has_removed_record(changes: Iterable[Change], step: Step) -> bool:
 def _only_moments(step: Step) -> bool:
     """Tell whether the only changes are times of this very moment."""
     for change in step.changes:
-        if not is_now(change.new) or not (change.old is None or is_now(change.old)):
+        was_moment = change.old is None or is_now(change.old)
+        if not was_moment or not is_now(change.new):
             return False
     return True

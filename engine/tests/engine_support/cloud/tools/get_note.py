@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from copier_fastmcp_engine.consent.asking import requires_consent
+from copier_fastmcp_engine.consent.elicitation import requires_consent
 from copier_fastmcp_engine.declarations import read
 
 from ...notes.store import STORE, Note

@@ -106,7 +106,7 @@ async def test_auto_retry_after_provisioning(server: FastMCP) -> None:
 
 @pytest.mark.oauth
 async def test_elicitation_timeout(suite: Suite, server: FastMCP, era: str) -> None:
-    timed_out = suite.engine("consent.asking").TIMED_OUT
+    timed_out = suite.engine("consent.elicitation").TIMED_OUT
     async with Client(server, mode=era) as client:
         link = (await value(client, START))["elicitation_id"]
         with pytest.raises(ToolError, match=timed_out):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..engine.confirmation.envelope import ConfirmationResult, ConfirmationSchema
     from ..engine.confirmation.gate import require_confirmation
     from ..engine.confirmation.questions import ask
-    from ..engine.consent.asking import Granted, granted_token, requires_consent
+    from ..engine.consent.elicitation import Granted, granted_token, requires_consent
     from ..engine.consent.settings import ConsentSettings
     from ..engine.declarations import (
         action,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from openapi.documents_of import make_document
 
-from copier_fastmcp.openapi import asking
+from copier_fastmcp.openapi import dialog
 from copier_fastmcp.openapi.converting import convert
 from copier_fastmcp.openapi.operations import operations
 from copier_fastmcp.openapi.reporting import report
@@ -37,7 +37,7 @@ def answer_questions(
 
     monkeypatch.setattr(prompts, "ask_choice", choose)
     monkeypatch.setattr(prompts, "print_line", lambda *_: None)
-    return asking.choose_behaviors(import_rows()), questions
+    return dialog.choose_behaviors(import_rows()), questions
 
 
 def test_a_family_is_one_question(monkeypatch: pytest.MonkeyPatch) -> None:
