@@ -5,12 +5,10 @@ would wait for all of them. Each value of each parameter is in one row that runs
 one function with different arguments.
 """
 
+import inspect
 from collections import Counter
-from collections.abc import Mapping
 
 import pytest
-
-QUICK_SECONDS = 0.005  # less than one call through a server takes
 
 
 def cover_values(rows: list[pytest.Item]) -> list[pytest.Item]:
@@ -35,18 +33,14 @@ def cover_values(rows: list[pytest.Item]) -> list[pytest.Item]:
         uses.update(values[best])
 
 
-def select_rows(
-    items: list[pytest.Item], durations: Mapping[str, float]
-) -> list[pytest.Item]:
-    """Return each row of a quick test, and as many of a slow one as it has values."""
+def select_rows(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return each row of a quick test, and of one that runs a server as many as it has values."""
     rows: dict[str, list[pytest.Item]] = {}
     for item in items:
         rows.setdefault(item.nodeid.partition("[")[0], []).append(item)
     selected = []
     for row in rows.values():
-        slowest = max(durations.get(item.nodeid, 1) for item in row)
-        if len(row) < 3 or slowest < QUICK_SECONDS:
-            selected += row
-        else:
-            selected += cover_values(row)
+        function = row[0].function  # type: ignore[attr-defined]
+        is_quick = not inspect.iscoroutinefunction(function)
+        selected += row if len(row) < 3 or is_quick else cover_values(row)
     return selected

@@ -48,6 +48,9 @@ VALUES = {
 DECIDED = 3  # lines after a condition on which it decides
 # `x_ask__mutmut_3` and `xǁPagesǁask__mutmut_orig`, which are `ask` before mutmut names them
 GENERATED_NAME = re.compile(r"\bx(?:_|ǁ\w*ǁ)(\w+?)__mutmut_\w+")
+# What a decorated function is called without its decorator
+PLAIN = "undecorated_"
+DECORATORS = {"property", "asynccontextmanager", "contextlib.contextmanager"}
 # mutmut's exit codes of a mutant
 SURVIVED, KILLED = 0, 1
 SKIPPED = 34  # it is not to be run
@@ -161,7 +164,7 @@ def list_statements(source: str) -> list[str]:
     text = ast.unparse(parse_function(source)[0])
     lines = []
     for line in GENERATED_NAME.sub(r"\1", text).splitlines():
-        lines.append(line.strip())
+        lines.append(line.strip().replace(PLAIN, ""))
     return lines
 
 
@@ -192,6 +195,7 @@ def load_mutants() -> Iterator[Mutant]:
         for name, exit_code in data.exit_code_by_key.items():
             module, _, function = name.rpartition("__mutmut_")[0].rpartition(".")
             function = function.removeprefix("x_").removeprefix("xǁ")
+            function = function.replace(PLAIN, "")
             yield Mutant(
                 name,
                 f"{module.partition('.')[2]}.{function.replace('ǁ', '.')}",
@@ -200,9 +204,34 @@ def load_mutants() -> Iterator[Mutant]:
             )
 
 
+class Undecorated(cst.CSTTransformer):
+    """Decorates by a statement of its own what mutmut would leave out, since it copies a function with its decorators."""
+
+    def leave_FunctionDef(  # noqa: N802
+        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
+    ) -> cst.FunctionDef | cst.FlattenSentinel[cst.BaseStatement]:
+        """Return the function without its decorator, and the statement."""
+        decorators = []
+        for decorator in updated_node.decorators:
+            decorators.append(cst.Module([]).code_for_node(decorator.decorator))
+        if len(decorators) != 1 or decorators[0] not in DECORATORS:
+            return updated_node
+        name = updated_node.name.value
+        plain = updated_node.with_changes(name=cst.Name(PLAIN + name), decorators=[])
+        decorate = cst.parse_statement(f"{name} = {decorators[0]}({PLAIN}{name})")
+        return cst.FlattenSentinel([plain, decorate])
+
+
 def make_mutants(explained: list[dict[str, str]]) -> None:
-    """Make the mutants, run none, and mark those that are explained as skipped."""
+    """Make the mutants of this folder, run none, and mark those that are explained as skipped.
+
+    The folder is a copy: its files are changed.
+    """
     mutmut.set_mutant_under_test("mutant_generation")
+    for path in walk_mutatable_files():
+        if config().should_mutate(path):
+            module = cst.parse_module(path.read_text(encoding="utf-8"))
+            path.write_text(module.visit(Undecorated()).code, encoding="utf-8")
     Path("mutants").mkdir(exist_ok=True)
     mutmut.copy_src_dir()
     mutmut.copy_also_copy_files()
@@ -273,7 +302,8 @@ class CollectedTests(PytestRunner):
 
     def __init__(self, session: pytest.Session) -> None:
         super().__init__()
-        self.items = {item.nodeid: item for item in session.items}
+        rows = few_rows.select_rows(session.items)
+        self.items = {item.nodeid: item for item in rows}
         self.failures: list[str] = []
         self.seconds: dict[str, float] = {}
         # The tests that execute each line, by mutated file
@@ -359,10 +389,9 @@ class CollectedTests(PytestRunner):
             executing = by_line.get(line, set()) & shares.keys()
             for test in executing:
                 shares[test] = min(shares[test], len(executing))
-        candidates = [self.items[test] for test in shares]
-        selected = few_rows.select_rows(candidates, self.seconds)
         return sorted(
-            selected, key=lambda i: (shares[i.nodeid], self.seconds[i.nodeid])
+            [self.items[test] for test in shares],
+            key=lambda item: (shares[item.nodeid], self.seconds[item.nodeid]),
         )
 
     def run_forced_fail(self) -> int:

@@ -22,10 +22,20 @@ def check(names, limit=2):
     if "root" in names:
         raise PermissionError
     print(names)
+
+class Names:
+    @property
+    def count(self):
+        return self.names and len(self.names)
 '''
 TESTS = """
 import pytest
-from limits.check import check
+from limits.check import Names, check
+
+def test_names_are_counted():
+    names = Names()
+    names.names = ""
+    assert names.count == ""
 
 def test_names_are_printed(capsys):
     check(["a"])
@@ -111,4 +121,6 @@ def test_a_guard_without_a_test_survives(tmp_path: Path) -> None:
         "if 'root' in names and False:": "survived",
         "if 'root' in names or True:": "killed",
         "pass": "killed",
+        "return self.names": "survived",
+        "return len(self.names)": "killed",
     }
