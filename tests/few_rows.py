@@ -1,34 +1,14 @@
-"""A pytest plugin for `scripts/mutate`: on a mutant, run some rows of each slow test, the quick tests first.
+"""For `scripts/mutate`: on a mutant, some rows of each slow test run.
 
 A test of thirty values in two eras, under two policies, runs the same code a hundred times; a mutant that no row notices
 would wait for all of them. Each value of each parameter is in one row that runs. The rows of a quick test all run: they call
 one function with different arguments.
 """
 
-import gc
-import json
-import os
+import inspect
 from collections import Counter
-from pathlib import Path
 
 import pytest
-
-QUICK_SECONDS = 0.005  # less than one call through a server takes
-# Where mutmut keeps the seconds of each test: next to its settings
-STATISTICS = Path("mutmut-stats.json")
-
-
-def is_mutant_run() -> bool:
-    """Tell whether mutmut runs the tests on one mutant, not to learn which tests there are."""
-    return "__mutmut_" in os.environ.get("MUTANT_UNDER_TEST", "")
-
-
-def load_durations() -> dict[str, float]:
-    """Return the seconds that each test took without a mutation, by its node id."""
-    if not STATISTICS.exists():
-        return {}
-    statistics = json.loads(STATISTICS.read_text(encoding="utf-8"))
-    return dict(statistics["duration_by_test"])
 
 
 def cover_values(rows: list[pytest.Item]) -> list[pytest.Item]:
@@ -53,36 +33,14 @@ def cover_values(rows: list[pytest.Item]) -> list[pytest.Item]:
         uses.update(values[best])
 
 
-def select_rows(
-    items: list[pytest.Item], durations: dict[str, float]
-) -> list[pytest.Item]:
-    """Return each row of a quick test, and as many of a slow one as it has values."""
+def select_rows(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return each row of a quick test, and of one that runs a server as many as it has values."""
     rows: dict[str, list[pytest.Item]] = {}
     for item in items:
         rows.setdefault(item.nodeid.partition("[")[0], []).append(item)
     selected = []
     for row in rows.values():
-        slowest = max(durations.get(item.nodeid, 1) for item in row)
-        if len(row) < 3 or slowest < QUICK_SECONDS:
-            selected += row
-        else:
-            selected += cover_values(row)
-    return sorted(selected, key=lambda item: durations.get(item.nodeid, 1))
-
-
-def pytest_configure() -> None:
-    """Leave what the forked process inherits out of garbage collection: pytest collects five times when it ends."""
-    if is_mutant_run():
-        gc.freeze()
-
-
-def pytest_collection_modifyitems(
-    config: pytest.Config, items: list[pytest.Item]
-) -> None:
-    """Leave out the rows that are not needed on a mutant."""
-    if not is_mutant_run():
-        return
-    selected = select_rows(items, load_durations())
-    left_out = [item for item in items if item not in selected]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = selected
+        function = row[0].function  # type: ignore[attr-defined]
+        is_quick = not inspect.iscoroutinefunction(function)
+        selected += row if len(row) < 3 or is_quick else cover_values(row)
+    return selected

@@ -320,6 +320,31 @@ async def test_scopes_hold_through_a_mount_and_for_a_resource(era: str) -> None:
         reset_transport(before)
 
 
+@each_era
+async def test_scopes_of_a_mounted_template_hold_at_each_address(era: str) -> None:
+    """Also where another template of its server matches `{zz-id}`, the name of its parameter."""
+    server, child = make_target_server(), FastMCP("child")
+
+    @child.resource("notes://{first}-{last}")
+    async def zz_between(first: str, last: str) -> str:
+        return f"{first}, {last}"
+
+    @child.resource("notes://{zz-id}")
+    @resource("notes://{zz-id}", name="N", description="N.", scopes=["zz:read"])
+    async def zz_note(zz_id: str) -> str:
+        return zz_id
+
+    server.mount(child, namespace="child")
+    before = set_transport("streamable-http")
+    try:
+        async with connect(server, era, can={}) as raw:
+            for address, kind in (("1", "error"), ("1-2", "result")):
+                number = await raw.send("resources/read", uri=f"notes://child/{address}")
+                assert kind in await raw.receive(number), address
+    finally:
+        reset_transport(before)
+
+
 async def zz_scoped() -> Message:
     """Answer who has the scope."""
     return {"told": True}
