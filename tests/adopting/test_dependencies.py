@@ -40,6 +40,20 @@ OLD = {
         },
         "requirements.txt asks for fastmcp==3.1",
     ),
+    "an extra": (
+        {
+            "pyproject.toml": '[project]\nname = "it"\ndependencies = []\n'
+            '[project.optional-dependencies]\nmcp = ["fastmcp>=3.1,<4"]\n'
+        },
+        "pyproject.toml asks for fastmcp>=3.1,<4",
+    ),
+    "a group": (
+        {
+            "pyproject.toml": '[project]\nname = "it"\ndependencies = []\n'
+            '[dependency-groups]\ndev = [{include-group = "more"}, "fastmcp<4"]\n'
+        },
+        "pyproject.toml asks for fastmcp<4",
+    ),
     "a script": ({"pyproject.toml": "", "run.py": SCRIPT}, "run.py asks for fastmcp<4"),
 }
 

@@ -84,6 +84,8 @@ def _list_requirements(root: Path) -> Iterator[tuple[str, str]]:
     settings = load_pyproject(root)
     for text in _list_dependencies(settings.get("project", {})):
         yield "pyproject.toml", text
+    for text in _list_grouped_dependencies(settings):
+        yield "pyproject.toml", text
     for text in _list_poetry_dependencies(settings):
         yield "pyproject.toml", text
     for path in sorted(root.glob("*.py")):
@@ -103,6 +105,15 @@ def _list_dependencies(table: Mapping[str, Any]) -> list[str]:
     if not isinstance(dependencies, list):
         return []
     return [str(text) for text in dependencies]
+
+
+def _list_grouped_dependencies(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The requirements of extras and of dependency groups, which are installed next to the others."""
+    extras = settings.get("project", {}).get("optional-dependencies", {})
+    for group in (*extras.values(), *settings.get("dependency-groups", {}).values()):
+        for requirement in group:
+            if isinstance(requirement, str):
+                yield requirement
 
 
 def _list_poetry_dependencies(settings: Mapping[str, Any]) -> Iterator[str]:
