@@ -55,13 +55,6 @@ UNDECLARED = (
 # Tests of a server that was adopted before; elsewhere such folders are the author's.
 OUR_TESTS = ("tests/policy/", "tests/tools/")
 
-NEXT_STEPS = (
-    "uv sync",
-    "uv run tests/policy/pin.py",
-    "uv run tests/policy/check.py",
-    "git diff",
-)
-
 LOW_LEVEL = (
     "this is a low-level server, whose tools adopt cannot govern; `annotate` writes their hints and "
     "`audit` checks them, or port it to FastMCP first"
@@ -314,7 +307,7 @@ class AdoptionPlan:
         mood = "would be " if dry_run else ""
         changed = f"{format_count(len(edited), 'file')} {mood}changed"
         print(f"{changed}, {len(added)} {mood}added; next:", file=sys.stderr)
-        for step in NEXT_STEPS:
+        for step in dependencies.list_next_steps(root):
             print(f"    {step}", file=sys.stderr)
 
     def _list_added_files(self) -> dict[Path, bytes]:

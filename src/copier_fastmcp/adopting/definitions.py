@@ -1,13 +1,23 @@
 """The definition of a tool as its source shows it: name, texts and parameters."""
 
 import ast
+import re
+from collections.abc import Iterable
 from typing import Any
 
+from ..analysis.statements import join_text
 from ..auditing.verbs import split_name
 from ..sources.low_level import read_listed_parameters
-from ..sources.modules import list_caller_parameters
+from ..sources.modules import (
+    index_defaults,
+    index_keywords,
+    list_caller_parameters,
+)
 from ..sources.registrations import SourceTool
 
+BOOLEAN = re.compile(
+    r"(?:(?:\w+\.)?(?:Annotated|Optional)\[)*(?:builtins\.)?bool\b(?!\w)"
+)
 # Parameters of a tool that replaces a part of a text.
 OLD = {
     "old",
@@ -41,9 +51,14 @@ def build_definition(tool: SourceTool) -> dict[str, Any]:
             "inputSchema": listed_schema,
         }
     properties: dict[str, Any] = {}
+    defaults = index_defaults(tool.function)
     for name, annotation in list_caller_parameters(tool.function):
-        boolean = annotation is not None and ast.unparse(annotation).startswith("bool")
-        schema: dict[str, Any] = {"type": "boolean"} if boolean else {}
+        schema: dict[str, Any] = {}
+        if annotation is not None and _is_boolean(annotation):
+            schema["type"] = "boolean"
+        description = _find_description((annotation, defaults.get(name)))
+        if description:
+            schema["description"] = description
         for node in ast.walk(annotation) if annotation else ():
             if not isinstance(node, ast.Subscript):
                 continue
@@ -52,6 +67,24 @@ def build_definition(tool: SourceTool) -> dict[str, Any]:
         properties[name] = schema
     schema = {"type": "object", "properties": properties}
     return {"name": tool.name, "description": tool.docstring, "inputSchema": schema}
+
+
+def _is_boolean(annotation: ast.expr) -> bool:
+    """Whether an annotation is `bool`, also as `bool | None` or in `Annotated[bool, ...]`."""
+    text = ast.unparse(annotation)
+    return BOOLEAN.match(text) is not None
+
+
+def _find_description(expressions: Iterable[ast.expr | None]) -> str:
+    """The text of `Field(description=...)` in an annotation or a default; empty if there is none."""
+    for expression in expressions:
+        for node in ast.walk(expression) if expression else ():
+            if not isinstance(node, ast.Call):
+                continue
+            value = index_keywords(node).get("description")
+            if value is not None:
+                return join_text(value)
+    return ""
 
 
 def _list_constants(expression: ast.expr) -> list[Any]:

@@ -1,6 +1,7 @@
 """The dependencies of an existing server, and those that the policy adds."""
 
 import re
+import shlex
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,6 +14,11 @@ from ..errors import RefusedError
 from ..project.engine_requirement import append_requirement, parse_requirement
 
 FASTMCP = "fastmcp>=4.1,<5"
+PYTEST = "pytest>=8.4"
+# The steps after an adoption.
+PIN = "tests/policy/pin.py"
+CHECK = "tests/policy/check.py"
+REVIEW = "git diff"
 SCRIPT = re.compile(r"(?m)^# /// script\s*$\n((?:^#(?: .*)?$\n?)*?)^# ///\s*$")
 POETRY_CARET = re.compile(r"\^(\d+)((?:\.\d+)*)")
 POETRY_TILDE = re.compile(r"~\d+(?:\.\d+)*")
@@ -78,6 +84,8 @@ def _list_requirements(root: Path) -> Iterator[tuple[str, str]]:
     settings = load_pyproject(root)
     for text in _list_dependencies(settings.get("project", {})):
         yield "pyproject.toml", text
+    for text in _list_grouped_dependencies(settings):
+        yield "pyproject.toml", text
     for text in _list_poetry_dependencies(settings):
         yield "pyproject.toml", text
     for path in sorted(root.glob("*.py")):
@@ -97,6 +105,15 @@ def _list_dependencies(table: Mapping[str, Any]) -> list[str]:
     if not isinstance(dependencies, list):
         return []
     return [str(text) for text in dependencies]
+
+
+def _list_grouped_dependencies(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The requirements of extras and of dependency groups, which are installed next to the others."""
+    extras = settings.get("project", {}).get("optional-dependencies", {})
+    for group in (*extras.values(), *settings.get("dependency-groups", {}).values()):
+        for requirement in group:
+            if isinstance(requirement, str):
+                yield requirement
 
 
 def _list_poetry_dependencies(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -174,7 +191,7 @@ def add_dependencies(root: Path) -> tuple[str | None, str]:
     groups: Any = document.setdefault("dependency-groups", tomlkit.table())
     dev = groups.setdefault("dev", tomlkit.array())
     if not any(str(text).startswith("pytest") for text in dev):
-        append_requirement(dev, "pytest>=8.4")
+        append_requirement(dev, PYTEST)
     after = tomlkit.dumps(document)
     if "\r\n" in before:
         after = re.sub("\r?\n", "\r\n", after)
@@ -214,13 +231,66 @@ def _complete_dependencies(dependencies: Any) -> str:
 
 def _name_other_place(root: Path) -> str:
     """Describe where a project without `[project] dependencies` declares them."""
-    poetry = load_pyproject(root).get("tool", {}).get("poetry", {})
-    if poetry.get("dependencies"):
+    if _declares_with_poetry(root):
         return "[tool.poetry.dependencies] of pyproject.toml"
+    script = _find_script(root)
+    if script:
+        return f"the dependencies in the `# /// script` comment of {script}"
+    if (root / "requirements.txt").is_file():
+        return "requirements.txt"
+    return "your dependencies"
+
+
+def _declares_with_poetry(root: Path) -> bool:
+    """Whether a project declares its dependencies in Poetry's own table."""
+    poetry = load_pyproject(root).get("tool", {}).get("poetry", {})
+    return bool(poetry.get("dependencies"))
+
+
+def _find_script(root: Path) -> str:
+    """The name of the script that declares dependencies in a comment; empty if there is none."""
     for path in sorted(root.glob("*.py")):
         if read_script_dependencies(path):
-            return f"the dependencies in the `# /// script` comment of {path.name}"
-    return "your dependencies"
+            return path.name
+    return ""
+
+
+def list_next_steps(root: Path) -> list[str]:
+    """The commands after an adoption: install, pin, check, review.
+
+    Args:
+        root: The folder of the server.
+    """
+    project = load_pyproject(root).get("project", {})
+    if isinstance(project.get("dependencies"), list):
+        return ["uv sync", f"uv run {PIN}", f"uv run {CHECK}", REVIEW]
+    requirements = shlex.join(NEEDS.values())
+    if _declares_with_poetry(root):
+        return [
+            f"poetry add {requirements}",
+            f"poetry add --group dev {shlex.quote(PYTEST)}",
+            f"poetry run python {PIN}",
+            f"poetry run python {CHECK}",
+            REVIEW,
+        ]
+    script = _find_script(root)
+    if script:
+        name = shlex.quote(script)
+        run = f"uv run --no-project --with-requirements {name}"
+        return [
+            f"uv add --script {name} {requirements}",
+            *_list_runs(run),
+            REVIEW,
+        ]
+    if (root / "requirements.txt").is_file():
+        run = "uv run --no-project --with-requirements requirements.txt"
+        return [*_list_runs(run), REVIEW]
+    return [*_list_runs("uv run --no-project --with-editable ."), REVIEW]
+
+
+def _list_runs(run: str) -> list[str]:
+    """The commands that pin the tools and check them, in an environment without pytest."""
+    return [f"{run} {PIN}", f"{run} --with pytest {CHECK}"]
 
 
 def list_raised_floors(root: Path) -> list[str]:

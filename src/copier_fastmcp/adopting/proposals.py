@@ -194,12 +194,14 @@ def _weigh_read_name(evidence: Evidence) -> Proposal:
 
 def _list_doubted_effects(evidence: Evidence) -> list[Effect]:
     """The effects that may write, and that a name which reads does not explain."""
-    if not evidence.reads and evidence.by_words != "read":
-        return evidence.weak
+    is_undescribed = not evidence.reads and evidence.by_words != "read"
     doubted: list[Effect] = []
     for effect in evidence.weak:
         is_used = effect.sends and not effect.discards
         is_query = is_used and evidence.word in QUERIES
+        if is_undescribed and not is_query:
+            doubted.append(effect)
+            continue
         is_near = (effect.depth <= 1 or effect.sends) and not is_query
         if is_near or evidence.is_requested(effect, queries=is_query):
             doubted.append(effect)

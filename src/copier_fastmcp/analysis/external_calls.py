@@ -90,6 +90,8 @@ HARMLESS |= {
     "contextlib",
     "struct",
 }
+# Packages for computing: of their methods only those that save or load write or read.
+COMPUTING = {"numpy", "pandas", "polars", "scipy"}
 # A class of a client: DeleteMessageRequest(...)
 ASKS = {
     "request",
@@ -129,7 +131,8 @@ def find_external_effects(
     literal_parameters: frozenset[str],
 ) -> Iterator[CallEffect]:
     """What a call does: a kind, whether that is sure, and words for it."""
-    dotted = project.dotted(module, call.func)
+    path = project.dotted(module, call.func)
+    dotted = path.removeprefix("builtins.")
     text = f"it calls {shorten_expression(call.func)}()"
     temporary = is_temporary(ast.unparse(call))
     if effect := _classify_builtin(call, dotted, scope, text):
@@ -149,7 +152,8 @@ def find_external_effects(
         len(call.args) > 1 or list_keyword_values(call, "data")
     ):
         yield SENT_POST
-    if dotted.split(".")[0] in HARMLESS & {*module.imports.values()}:
+    is_builtin = dotted != path
+    if is_builtin or dotted.split(".")[0] in HARMLESS & {*module.imports.values()}:
         return
     if isinstance(call.func, ast.Attribute):
         method = MethodCall(call, call.func, scope, literal_parameters, text, temporary)
@@ -287,6 +291,12 @@ class MethodCall:
         """Whether the call passes any argument."""
         return bool(self.call.args or self.call.keywords)
 
+    @property
+    def computes(self) -> bool:
+        """Whether the object is a package for computing, or is made by one in place: `np`, `pd.Series(rows)`."""
+        origin = self.scope.module.imports.get(root_name(self.owner), "")
+        return origin.split(".")[0] in COMPUTING
+
     @cached_property
     def is_client(self) -> bool:
         """Whether the object is named as a client of HTTP."""
@@ -303,6 +313,8 @@ def _classify_method(method: MethodCall) -> list[CallEffect]:
         effects = rule(method)
         if effects is not None:
             return effects
+    if method.computes:
+        return []
     if _is_constant(method.name):
         return []  # a template of an address, as endpoints.BUILD(number=1)
     verbs = parse_name(method.name)

@@ -74,14 +74,19 @@ def _list_places_in_flight(body: list[ast.AST]) -> Iterator[str]:
     added: dict[tuple[str, str], int] = {}
     removed: dict[tuple[str, str], int] = {}
     for node in body:
-        if not isinstance(node, ast.Call) or len(node.args) != 1:
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            entry = ast.unparse(node.value), ast.unparse(node.slice)
+            lines = added if isinstance(node.ctx, ast.Store) else removed
+            lines[entry] = node.lineno
+            continue
+        if not isinstance(node, ast.Call) or not 1 <= len(node.args) <= 2:
             continue
         if not isinstance(node.func, ast.Attribute):
             continue
         entry = ast.unparse(node.func.value), ast.unparse(node.args[0])
         if node.func.attr in ("add", "append"):
             added[entry] = node.lineno
-        elif node.func.attr in ("discard", "remove"):
+        elif node.func.attr in ("discard", "remove", "pop"):
             removed[entry] = node.lineno
     for entry, line in added.items():
         if removed.get(entry, 0) > line:

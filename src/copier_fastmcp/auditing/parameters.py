@@ -37,6 +37,10 @@ VERSIONS = {"etag", "if_match", "revision", "version_token", "expected_version"}
 # Acts that end in the same state each time, unless their verb shows otherwise.
 SETTLING_KINDS = {"change", "remove", "ensure"}
 # `+10G`, `+5%` as an example of a value
+RUNNING_FLAGS = {"analyze", "analyse", "execute", "run"}
+RUNNING_TEXT = re.compile(
+    r"(?i)\b(?:runs?|executes?) (?:the|this|your) (?:query|statement|sql|code)\b"
+)
 RELATIVE_VALUE = re.compile(
     r"(?<![\w.+-])[+]\d{1,4}(?:\.\d+)?(?:%|[KMGT]i?B?)?(?![\w:-]|\.\d)"
 )
@@ -163,9 +167,18 @@ def _collect_read_evidence(tool: Tool) -> Iterator[Evidence]:
         if schema.get("type") != "boolean":
             continue
         verb = find_verb(name.lower())
-        if verb and verb.sure and verb.kind in ("change", "remove"):
+        is_write = verb and verb.sure and verb.kind in ("change", "remove")
+        if is_write or (list_known(tool, "statements") and _runs(name, schema)):
             text = f"it takes a flag {name!r}"
             yield Evidence("parameters", READ_ONLY, False, STRONG, text)
+
+
+def _runs(name: str, schema: Mapping[str, Any]) -> bool:
+    """Whether a flag of a tool that explains a statement runs it."""
+    first_word = split_name(name)[:1]
+    if first_word and first_word[0] in RUNNING_FLAGS:
+        return True
+    return RUNNING_TEXT.search(str(schema.get("description") or "")) is not None
 
 
 def _is_version(name: str) -> bool:

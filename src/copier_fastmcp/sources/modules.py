@@ -423,6 +423,24 @@ def list_parameters(function: Function) -> list[ast.arg]:
     return by_position + arguments.kwonlyargs
 
 
+def index_defaults(function: Function | None) -> dict[str, ast.expr]:
+    """The defaults of a function's parameters, by name."""
+    if function is None:
+        return {}
+    signature = function.args
+    positional = [*signature.posonlyargs, *signature.args]
+    first = len(positional) - len(signature.defaults)
+    defaults: dict[str, ast.expr] = {}
+    for argument, default in zip(positional[first:], signature.defaults, strict=True):
+        defaults[argument.arg] = default
+    for argument, value in zip(
+        signature.kwonlyargs, signature.kw_defaults, strict=True
+    ):
+        if value is not None:
+            defaults[argument.arg] = value
+    return defaults
+
+
 def list_caller_parameters(
     function: Function | None,
 ) -> Iterator[tuple[str, ast.expr | None]]:

@@ -116,7 +116,9 @@ class RegistrationArguments:
         if "description" in named:
             description, _ = self.resolve_text(module, named["description"])
         annotations = named.get("annotations")
-        hints, annotated_title = self.parse_hints(module, annotations)
+        hints, annotated_title = self.parse_hints(
+            module, annotations or _find_positional_hints(call)
+        )
         title_words = (title or annotated_title or "").split()
         return replace(
             tool,
@@ -186,6 +188,17 @@ def _find_leading_text(call: ast.Call) -> ast.expr | None:
     first = call.args[0] if call.args else None
     if isinstance(first, ast.Constant) and isinstance(first.value, str):
         return first
+    return None
+
+
+def _find_positional_hints(call: ast.Call) -> ast.expr | None:
+    """The mapping of hints that a decorator of the project's own is passed without a name."""
+    for argument in call.args:
+        if not isinstance(argument, ast.Dict):
+            continue
+        names = {name for name, _ in _list_entries(argument)}
+        if not names.isdisjoint({*HINTS, *SNAKE}):
+            return argument
     return None
 
 
