@@ -7,12 +7,17 @@ from typing import Any
 import pytest
 import yaml
 from calling import call
+from support import clone_template, git
 
 from copier_fastmcp.new import complete_address
 from copier_fastmcp.openapi.phased import page
-from copier_fastmcp.project.answers import guess_domain
+from copier_fastmcp.project.answers import guess_domain, read_answers
 from copier_fastmcp.scaffolding.destination import compare_files, place_files
-from copier_fastmcp.scaffolding.tool_preview import build_rows, find_name_mistake
+from copier_fastmcp.scaffolding.tool_preview import (
+    add_behaviors,
+    build_rows,
+    find_name_mistake,
+)
 from copier_fastmcp.tables import load_tables
 
 QUIET = {"hint": "confirm", "value": False, "why": "It can be restored."}
@@ -38,6 +43,20 @@ def test_a_server_from_names(template: Path, tmp_path: Path) -> None:
     again = unattended(tmp_path, template, "mine", "--tools", "get_note")
     assert again.returncode == 1
     assert "is a project already" in again.stderr
+
+
+def test_a_template_with_uncommitted_work_is_taken_at_its_last_commit(
+    tmp_path: Path,
+) -> None:
+    """Copier records a commit of its own for uncommitted work, which no update finds."""
+    template = clone_template(tmp_path / "template")
+    (template / "macros/unsaved.jinja").write_text("", encoding="utf-8")
+    done = unattended(tmp_path, template, "mine", "--tools", "get_note")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith(f"warning: {template} has uncommitted changes; ")
+    recorded = read_answers(tmp_path / "mine/.copier-answers.yml")["_commit"]
+    head = git(template, "rev-parse", "HEAD")
+    assert git(template, "rev-parse", f"{recorded}^{{commit}}") == head
 
 
 @pytest.mark.parametrize(
@@ -326,3 +345,19 @@ def test_what_the_api_wants_and_what_was_left_out_stays_with_the_project(
         "the API takes its key in the header X-Key: set NOTES_MCP_API_TOKEN",
         "- GET /notes/{id}: left out, it answers with a stream of events, which has no end",
     ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "corrected"),
+    [
+        ("get_note, shelve_note", "get_note, shelve_note=put"),
+        (
+            "tag_note,toggle_note , get_note",
+            "tag_note=put, toggle_note=update, get_note",
+        ),
+        ("shelve_note=put, Big Note", "shelve_note=put, Big Note"),
+        ("", ""),
+    ],
+)
+def test_names_are_corrected_as_their_error_says(typed: str, corrected: str) -> None:
+    assert add_behaviors(typed) == corrected

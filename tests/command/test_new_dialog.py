@@ -83,7 +83,7 @@ WALK = [
     ("write big_orders|" + ABOUT, ERASE + "orders" + ENTER),
     (TOOLS, "?" + ENTER),
     ("anything else|" + TOOLS, "search_orders, shelve_order" + ENTER),
-    ("shelve_order=put|" + TOOLS, "=put" + ENTER),
+    ("shelve_order=put|" + TOOLS, ENTER),
     (NAME, BACK),
     (TOOLS, BACK),
     (ABOUT, ENTER),

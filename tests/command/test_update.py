@@ -224,6 +224,23 @@ def test_a_template_that_has_moved(mine: Path, releases: Path, tmp_path: Path) -
     ]
 
 
+@pytest.mark.parametrize("verb", ["update", "add"])
+def test_a_recorded_version_that_the_template_lacks(mine: Path, verb: str) -> None:
+    """As Copier records for a template with uncommitted changes."""
+    answers = mine / ".copier-answers.yml"
+    text = answers.read_text(encoding="utf-8")
+    answers.write_text(
+        text.replace("_commit: v1.0.0", "_commit: 0badc0de"), encoding="utf-8"
+    )
+    git(mine, "commit", "--quiet", "--all", "--message=lost")
+    words = ["get_shelf"] if verb == "add" else []
+    done = call(mine, verb, *words)
+    assert done.returncode
+    shown = " ".join((done.stdout + done.stderr).split())  # a long path breaks the line
+    assert "Unknown revision: '0badc0de'; " in shown
+    assert "_commit in .copier-answers.yml" in shown
+
+
 def test_data_that_names_no_answer(tmp_path: Path) -> None:
     done = call(tmp_path, "update", "--data", "MIT")
     assert (done.returncode, done.stdout) == (1, "")

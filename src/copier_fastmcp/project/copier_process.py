@@ -39,6 +39,11 @@ REFUSAL, LOST = (
 DIFFERS = (
     "differs: "  # and those of policy files that an update did not bring to its release
 )
+# Copier records a commit that is nowhere else for a template with uncommitted changes.
+LOST_VERSION = "Unknown revision: "
+VERSION_REMEDY = (
+    "write a commit or tag of the template as _commit in .copier-answers.yml"
+)
 EVERY_ERROR = (
     "_every_error"  # with it, validators return each error, not only the first
 )
@@ -111,7 +116,10 @@ def _parse_failure(output: str) -> Exception:
                 reason = one_line(line)
                 lines.append(reason if name in reasons else f"{name}: {reason}")
             return AnswersError(lines)
-    return UnableError(_find_last_error(output))
+    reason = _find_last_error(output)
+    if LOST_VERSION in reason:
+        reason = f"{reason}; {VERSION_REMEDY}"
+    return UnableError(reason)
 
 
 def _list_marked_lines(output: str, prefix: str) -> list[str]:
@@ -226,6 +234,8 @@ def _open_template(source: str, ref: str | None) -> Iterator["Template"]:
         remedy = (
             "" if "--template" in reason else "; name another with --template"
         )  # told by another
+        if LOST_VERSION in reason:
+            remedy += f", or {VERSION_REMEDY}"
         raise UnableError(f"{prefix}{reason}{remedy}") from error
     finally:
         template._cleanup()

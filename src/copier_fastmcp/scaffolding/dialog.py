@@ -15,6 +15,7 @@ from .destination import is_project
 from .tool_edits import add_tool, change_tool
 from .tool_preview import (
     HINTS,
+    add_behaviors,
     find_created_record,
     find_name_mistake,
     list_signatures,
@@ -245,7 +246,11 @@ class Dialog:
 
         while True:
             text = prompts.ask_text(
-                "Tools, separated by commas:", default, find_mistake, usual=example
+                "Tools, separated by commas:",
+                default,
+                find_mistake,
+                usual=example,
+                correct=add_behaviors,
             )
             if text != "?":
                 return text

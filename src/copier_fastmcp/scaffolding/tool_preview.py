@@ -164,6 +164,19 @@ def _describe_undetermined(names: list[str]) -> str:
     return f"{verbs}; write {', '.join(proposals)}"
 
 
+def add_behaviors(text: str) -> str:
+    """Return names typed with commas between them, with the proposed behavior where a name implies none."""
+    names = []
+    for part in text.split(","):
+        (tool,) = parse_entries(part) or [{}]
+        name = tool.get("name", "")
+        if NAME.fullmatch(name) and not infer_behavior(tool):
+            names.append(f"{name}={propose_behavior(name)}")
+        elif part.strip():
+            names.append(part.strip())
+    return ", ".join(names)
+
+
 def find_name_mistake(text: str) -> str:
     """Return the first error in names typed with commas between them, with its fix; empty without one.
 

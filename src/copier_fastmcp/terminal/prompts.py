@@ -111,6 +111,7 @@ def ask_text(
     check: Callable[[str], str] = lambda _: "",
     *,
     usual: str = "",
+    correct: Callable[[str], str] = str,
 ) -> str:
     """Ask for a line of text until it is valid.
 
@@ -119,6 +120,7 @@ def ask_text(
         default: The text to edit.
         check: Returns the error in a text, which is shown; empty for a valid text.
         usual: A value shown in gray, which an empty answer stands for.
+        correct: Corrects an invalid text as far as its error says how; the user then edits or accepts it.
     """
     suggestion = default
     while True:
@@ -136,7 +138,7 @@ def ask_text(
         if not mistake:
             return text
         print_mistake(mistake)
-        default = text
+        default = correct(text)
 
 
 def build_choices(options: Sequence[Option]) -> list[q.Choice]:
