@@ -26,6 +26,7 @@ from .project.answers import (
     strip_copier_keys,
 )
 from .project.origin import Template, find_template
+from .project.template_version import find_recordable_version
 from .scaffolding.destination import require_usable
 from .scaffolding.installation import Plan, settle_plan, write_server
 from .scaffolding.tool_preview import find_name_mistake
@@ -83,7 +84,7 @@ def new(
         RefusedError: The answers, the document or the destination cannot be used; nothing was written.
         UnableError: Copier or uv fails.
     """
-    origin = find_template(template, ref)
+    origin = find_recordable_version(find_template(template, ref))
     asking = not (unattended or json_output)
     if asking and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise RefusedError("not a terminal; use --unattended with --tools or --from")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from calling import call
+from support import clone_template
 
 from copier_fastmcp.new import complete_address
 from copier_fastmcp.openapi.phased import page
@@ -38,6 +39,21 @@ def test_a_server_from_names(template: Path, tmp_path: Path) -> None:
     again = unattended(tmp_path, template, "mine", "--tools", "get_note")
     assert again.returncode == 1
     assert "is a project already" in again.stderr
+
+
+def test_uncommitted_work_of_a_template_is_neither_used_nor_recorded(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "template").mkdir()
+    template = clone_template(tmp_path / "template")
+    agents = template / "template/AGENTS.md.jinja"
+    agents.write_text(agents.read_text() + "\nNot committed.\n")
+    done = unattended(tmp_path, template, "mine", "--tools", "get_note")
+    assert done.returncode == 0, done.stderr
+    assert "has uncommitted changes" in done.stderr
+    answers = yaml.safe_load((tmp_path / "mine/.copier-answers.yml").read_text())
+    assert answers["_commit"] == "v99.0.0"
+    assert "Not committed." not in (tmp_path / "mine/AGENTS.md").read_text()
 
 
 @pytest.mark.parametrize(
