@@ -267,3 +267,25 @@ def test_an_unknown_cell_is_one_line() -> None:
         1,
         "'nonsense' is not a cell; `scripts/cell` lists them\n",
     )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a script in place of uv")
+def test_the_cells_that_cannot_run_here_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uv = tmp_path / "uv"
+    uv.write_text('#!/bin/sh\n[ "$4" = 3.11 ]\n', encoding="utf-8")
+    uv.chmod(0o755)
+    monkeypatch.setenv("UV", str(uv))
+    script = runpy.run_path(str(ROOT / "scripts/cell"))
+    missing = set()
+    for line in script["list_elsewhere"]():
+        name, _, reason = line.partition(": not run here, needs ")
+        missing.add(name)
+        cell = script["cells"]()[name]
+        assert reason in (
+            cell["os"].removesuffix("-latest"),
+            f"Python {cell['python']}",
+        )
+    runs_here = set(script["cells"]()) - missing
+    assert {script["cells"]()[name]["python"] for name in runs_here} == {"3.11"}

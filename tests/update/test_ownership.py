@@ -126,6 +126,7 @@ CELLS: dict[str, tuple[Callable[[Path], None], str, str, str]] = {
         "kept",
     ),
     "edited tool table": (edit("docs/tools.md"), "docs/tools.md", "kept", "kept"),
+    "edited changelog": (edit("CHANGELOG.md"), "CHANGELOG.md", "kept", "kept"),
     "edited conftest": (edit("tests/conftest.py"), "tests/conftest.py", "kept", "kept"),
     "edited pyproject": (
         edit("pyproject.toml"),
@@ -152,6 +153,7 @@ def find_owned_files(names: dict[str, str]) -> set[str]:
         for name in ("backend.py", "settings.py", "extend.py", "metadata.yaml")
     }
     single |= {"tests/conftest.py", "annotations.lock.json", "docs/tools.md"}
+    single.add("CHANGELOG.md")
     folders = (SRC + "tools/", SRC + "resources/", "tests/tools/")
     return {name for name in names if name.startswith(folders) or name in single}
 

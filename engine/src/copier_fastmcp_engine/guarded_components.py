@@ -191,7 +191,7 @@ async def run_admitted(
 
     Args:
         server: The server that serves it.
-        name: What a refusal calls it.
+        name: Its name or its address, as the server serves it.
         function: The function behind it, also in a mounted server; None where there is none.
         run: Reads or renders it.
 
@@ -199,10 +199,9 @@ async def run_admitted(
         ToolError: The caller lacks what the function requires.
     """
     scopes = mark_of(function, SCOPES) or ()
-    if scopes:
-        name = getattr(function, "__name__", name)
-    await server.admit(name, scopes, function)
-    with running(server):
+    refused = getattr(function, "__name__", name) if scopes else name
+    await server.admit(refused, scopes, function)
+    with running(server, component=name):
         return await run()
 
 

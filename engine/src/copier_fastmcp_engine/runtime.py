@@ -52,7 +52,7 @@ class Frame:
     Attributes:
         server: Its innermost server.
         call: Its tool call.
-        path: The names of the tools that led to it, as the servers around its own serve them.
+        path: The names of the tools, resources and prompts that led to it, as their servers serve them.
         served_as: The name under which the server serves the tool that runs next, where it is mounted.
     """
 
@@ -84,7 +84,11 @@ def current_server() -> Runtime:
 
 @contextlib.contextmanager
 def running(
-    server: Runtime, call: "Call | None" = None, *, served_as: str = ""
+    server: Runtime,
+    call: "Call | None" = None,
+    *,
+    served_as: str = "",
+    component: str = "",
 ) -> Iterator[None]:
     """Run the block as code of a server.
 
@@ -92,13 +96,14 @@ def running(
         server: The server.
         call: The call of a tool that the block belongs to; the one that runs already when left out.
         served_as: The name under which the server serves the tool that runs next, where it is mounted.
+        component: The resource or prompt that runs, where one does.
     """
     outer = _frame.get()
     path = outer.path if outer else ()
     if call is None and outer:
         call = outer.call
-    if served_as:
-        path = (*path, served_as)
+    if name := served_as or component:
+        path = (*path, name)
     token = _frame.set(Frame(server, call, path, served_as))
     try:
         yield

@@ -13,7 +13,9 @@ from urllib.parse import parse_qs, urlsplit
 import anyio
 import httpx2
 import pytest
+from fastmcp import Context
 
+from copier_fastmcp_engine.confirmation.gate import require_confirmation
 from copier_fastmcp_engine.confirmation.pending import COLLECTION
 from copier_fastmcp_engine.declarations import delete
 from copier_fastmcp_engine.guard import guard_of
@@ -417,3 +419,26 @@ async def test_replicas_share_a_page(
             repeated = await call_wipe(first)
             assert "was applied before" in text_of(repeated)
     assert DONE == ["a"]
+
+
+async def test_a_question_of_one_resource_is_not_answered_for_another(
+    browser: httpx2.AsyncClient, era: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = make_page_server()
+
+    @server.resource("data://{name}")
+    async def renew(name: str, ctx: Context) -> str:
+        """Renew one, which its reader is asked about."""
+        if await require_confirmation(ctx, "Renew it?") == "confirmed":
+            DONE.append(name)
+        return name
+
+    async with connect(server, era, can={}) as raw:
+        response = await raw.receive(await raw.send("resources/read", uri="data://a"))
+        assert await answer_page(browser, find_link(response)) == 200
+        other = await raw.receive(await raw.send("resources/read", uri="data://b"))
+        assert find_link(other) != find_link(response)
+        assert DONE == []
+        await raw.receive(await raw.send("resources/read", uri="data://a"))
+    assert DONE == ["a"]
+    assert "link=" not in caplog.text

@@ -7,10 +7,9 @@ from pathlib import Path
 from ..errors import one_line
 from .pinning import project_environment
 
-STEPS = (
-    ("format", "--check", "--quiet"),
-    ("check", "--output-format", "concise", "--quiet"),
-)
+STEPS = (("format", "--check", "--quiet"), ("check", "--quiet"))
+# One line for each violation: newer formatters show a difference otherwise
+RUFF_SETTINGS = {"RUFF_NO_CACHE": "true", "RUFF_OUTPUT_FORMAT": "concise"}
 NO_RUFF = "Failed to spawn"  # how uv begins where the project does not depend on ruff
 LONGEST_LIST = 5
 
@@ -32,8 +31,7 @@ def find_style_violations(project: Path, names: Iterable[str]) -> list[str]:
             done = subprocess.run(
                 ["uv", "run", "--quiet", "ruff", *step, "--force-exclude", *existing],
                 cwd=project,
-                env=project_environment(project, in_worktree=True)
-                | {"RUFF_NO_CACHE": "true"},
+                env=project_environment(project, in_worktree=True) | RUFF_SETTINGS,
                 capture_output=True,
                 text=True,
                 check=False,

@@ -8,6 +8,7 @@ chooses the way of asking, and each way of asking is one function that returns a
 """
 
 import json
+import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -273,6 +274,12 @@ def find_call(ctx: Context) -> Call | None:
     return None
 
 
+def outside_of_tools(ctx: Context) -> Call:
+    """Return the call of a function that no tool runs: that of a resource or a prompt."""
+    server, frame = current_server(), current_frame()
+    return Call(ctx, server, "this tool", path=frame.path if frame else ())
+
+
 # 2. Preview, ask, apply -----------------------------------------------------------------------------------------------
 
 
@@ -361,7 +368,7 @@ async def require_confirmation(
     `confirm=`, else an error. `preview`, what would happen, is shown below the question.
     Only the answer CONFIRMED allows the action; ToolError: this client cannot be asked.
     """
-    call = find_call(ctx) or Call(ctx, current_server(), "this tool")
+    call = find_call(ctx) or outside_of_tools(ctx)
     call.questions += 1
     key = digest(call.key, call.questions, message)
     return await confirm(call, key, message, to_jsonable_python(preview, fallback=str))
@@ -627,7 +634,9 @@ def _preview_settlement(
 ) -> Settlement:
     """Answer with what would happen and what follows; without `confirm`, and so without an envelope, as an error."""
     if call.confirm is None:
-        return Settlement(method, outcome, ToolError(following))
+        # FastMCP logs the errors of resources, and this one may have a link
+        error = ToolError(following, log_level=logging.DEBUG)
+        return Settlement(method, outcome, error)
     description = _describe_question(question)
     del description["schema"]
     preview = {**description, "next": following}

@@ -9,7 +9,6 @@ from fastmcp.server.elicitation import get_elicitation_schema
 from pydantic import BaseModel, ValidationError
 
 from ..arguments import describe_errors
-from ..runtime import current_server
 from . import gate
 from .elicitation import digest
 from .envelope import REFUSALS, ConfirmationResult
@@ -67,7 +66,7 @@ async def ask(
     """
     if model is not None and choices:
         raise TypeError("ask() takes a model or choices, not both")
-    call = gate.find_call(ctx) or Call(ctx, current_server(), "this tool")
+    call = gate.find_call(ctx) or gate.outside_of_tools(ctx)
     call.questions += 1
     schema = _form_schema(question, model, choices)
     arguments = changed_arguments(call.arguments, call.schema)
