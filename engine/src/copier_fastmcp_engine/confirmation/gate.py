@@ -155,7 +155,7 @@ class Call:
 
     @cached_property
     def key(self) -> str:
-        """The digest that a confirmation is bound to: of this tool, these arguments and this caller."""
+        """What an answer is bound to: this tool, these arguments, this caller."""
         return digest(self.tool, self.arguments, caller_of(self.ctx))
 
     @property

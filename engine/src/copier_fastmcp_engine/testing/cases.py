@@ -27,15 +27,16 @@ FORMATS = {
 }
 # What turns an identity into another one: in order before it, behind it, or one that does not exist
 BEFORE, BEHIND, ABSENT = "0", "2", "9999"
+# The place of the mark, as behind `note` in docs/note.txt
+BEFORE_LAST_PART = "(?=[^/]*$)"
+BEFORE_EXTENSION = r"(?=(\.[^/]*)?$)"
 LARGE = 1000  # more than the limits that a tool sets itself
 SMALL = (-1, 0)  # less than a tool may expect
 UNLIKE = "qjz"  # a text that is in no other one, and in which no other one is
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-# How parameters begin that name where something goes
-TARGET = re.compile("new_|to_|target|dest")
-# Where the mark goes, as behind `note` in docs/note.txt
-BEFORE_LAST_PART = "(?=[^/]*$)"
-BEFORE_EXTENSION = r"(?=(\.[^/]*)?$)"
+TARGET = re.compile(
+    "new_|to_|target|dest"
+)  # how parameters begin that name where something goes
 
 
 @dataclass(frozen=True)
@@ -268,11 +269,10 @@ class Variants:
             for variant in changed[:1]:
                 then = replace(
                     variant,
-                    arguments=self.arguments,
                     name=f"then {variant.name}",
                     repeat_arguments=variant.arguments,
                 )
-                self.unsure.append(then)
+                self.unsure.append(replace(then, arguments=self.arguments))
 
     def _vary_size(self, name: str, schema: Mapping[str, Any]) -> list[Variant]:
         """Return variants of a read with small numbers, and with the largest one that a parameter accepts."""
@@ -293,19 +293,16 @@ class Variants:
 
     def _vary_identity(self, name: str, value: Any) -> Iterator[Variant]:
         """Yield a variant with a stale version, or with a record that does not exist."""
-        is_list = isinstance(value, list)
-        item = value[0] if is_list and value else value
+        item = value[0] if isinstance(value, list) and value else value
         is_version = name in self.versions and isinstance(value, (str, int))
-        is_read_text = self.behavior == "read" and isinstance(value, str)
         if is_version and self.behavior in ("update", "delete"):
-            stale = other_identity(value, BEFORE)
-            yield self._vary(name, stale, f"a stale {name}")
-        elif is_read_text or name in self.names:
+            yield self._vary(name, other_identity(value, BEFORE), f"a stale {name}")
+        elif name in self.names or (self.behavior == "read" and isinstance(value, str)):
             absent = other_identity(item, ABSENT)
             if absent != item:
-                yield self._vary(name, [absent] if is_list else absent)
+                yield self._vary(name, [absent] if isinstance(value, list) else absent)
             schema = self.tool.parameters.get(name, {})
-            if is_list and not schema.get("minItems"):
+            if isinstance(value, list) and not schema.get("minItems"):
                 yield self._vary(name, [])
 
 

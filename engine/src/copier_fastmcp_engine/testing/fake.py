@@ -31,6 +31,7 @@ from .backend import Backend
 if TYPE_CHECKING:
     from .project import ProjectUnderTest
 
+SEPARATOR = re.compile("/|:[^/:]*$")  # of a path, as in notes/1:archive
 SAFE = ("GET", "HEAD", "OPTIONS", "QUERY")
 IDEMPOTENT = (*SAFE, "PUT", "DELETE")
 EFFECTS = {
@@ -42,7 +43,6 @@ EFFECTS = {
 TEXTS = ("query", "q", "search", "text", "term")
 SIZES = ("limit", "per_page", "page_size", "max_results")
 CONFLICT = 409
-SEPARATOR = re.compile("/|:[^/:]*$")  # of a path, as in notes/1:archive
 VERSIONS = ("etag", "version", "if_match", "revision")
 Record = dict[str, Any]
 Effect = str | Callable[["Fake", httpx2.Request], httpx2.Response]
@@ -162,25 +162,21 @@ class Fake:
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
         """Respond to a request, and record its effect."""
-        method = request.method
-        whole_path, _, _ = request.url.raw_path.decode().partition("?")
-        path = whole_path.strip("/").removeprefix(self.base).strip("/")
-        rule = self._find_rule(method, path)
-        usual_effect = EFFECTS.get(method, "finds")
-        effect: Effect = rule.get("does", usual_effect)
-        names = rule.get("names", ())
-        places = _list_places(path, names, parse_arguments(request))
+        path = request.url.raw_path.decode().partition("?")[0].strip("/")
+        path = path.removeprefix(self.base).strip("/")
+        rule = self._find_rule(request.method, path)
+        effect: Effect = rule.get("does", EFFECTS.get(request.method, "finds"))
+        places = _list_places(path, rule.get("names", ()), parse_arguments(request))
         answer = self.apply_effect(effect, places, request, rule)
-        status = answer.status_code
         accumulates = False
-        if method not in SAFE and status < 500:
+        if request.method not in SAFE and answer.status_code < 500:
             once = copy.deepcopy(self.records)
             self.apply_effect(effect, places, request, rule)
-            accumulates = self.records != once
-            self.records = once
-        self.sent.append(Sent(method, f"/{path}", effect, accumulates, status))
+            accumulates, self.records = self.records != once, once
+        status = answer.status_code
+        self.sent.append(Sent(request.method, f"/{path}", effect, accumulates, status))
         if rule.get("lists") and answer.is_success:
-            return httpx2.Response(status, json=[answer.json()])
+            return httpx2.Response(answer.status_code, json=[answer.json()])
         return answer
 
     def _find_rule(self, method: str, path: str) -> Mapping[str, Any]:
@@ -218,13 +214,11 @@ class Fake:
             return self.find_records(effect, path, request, adds)
         old = self.records.get(path)
         place = path if old is not None else self._find_parent(path, rule)
-        refusal = self._find_refusal(effect, path, place, request)
-        if refusal is not None:
-            return build_failure(refusal.status, refusal.message)
+        if refusal := self._find_refusal(effect, path, place, request):
+            return build_failure(*refusal)
         if effect == "removes":
-            is_exact = old is not None or request.method == "DELETE"
-            top = path if is_exact or place is None else place
-            return self._remove(path, top, adds)
+            exact = old is not None or place is None or request.method == "DELETE"
+            return self._remove(path, path if exact else str(place), adds)
         if effect == "sets" and place is not None:
             change = self._build_change(path, place, request)
             record = self.records[place] | change
@@ -493,8 +487,7 @@ def bump(version: Any) -> Any:
     return version + 1 if isinstance(version, int) else f"{version}+"
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(NamedTuple):
     """The status and the message that refuse a write."""
 
     status: int

@@ -18,11 +18,7 @@ class Observation:
     """Watches the calls of one tool; what changes outside the snapshot counts for reads alone."""
 
     def __init__(
-        self,
-        suite: "Suite",
-        name: str,
-        truth: Mapping[Any, bool],
-        declared: Any,
+        self, suite: "Suite", name: str, truth: Mapping[Any, bool], declared: Any
     ) -> None:
         """Take what the tool says of itself.
 

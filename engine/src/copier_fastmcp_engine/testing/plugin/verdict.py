@@ -190,14 +190,13 @@ class Judge:
             plain: The author's first case.
             plain_step: What its first call did.
         """
-        arguments = variant.arguments
-        left_out = [name for name in plain.arguments if name not in arguments]
+        left_out = [name for name in plain.arguments if name not in variant.arguments]
         if self.behavior not in NAMING or not left_out:
             return None
         filters = [*plain.identities]
         if not filters and self.behavior == "delete":
             filters = [*plain.arguments]
-        if any(arguments.get(name) not in NOTHING for name in filters):
+        if any(variant.arguments.get(name) not in NOTHING for name in filters):
             return None
         records = _list_changed_records(step, variant.loses)
         plain_records = _list_changed_records(plain_step)
