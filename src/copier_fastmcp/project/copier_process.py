@@ -32,15 +32,16 @@ REFUSED_ANSWERS = (
     "ValueError: Validation error for question ",
     "ValueError: Invalid choice for ",
 )
-# What the guard's lines begin with, before and after
 REFUSAL, LOST = (
     "not updated: ",
     "lost: ",
+)  # what the guard's lines begin with, before and after
+DIFFERS = (
+    "differs: "  # and those of policy files that an update did not bring to its release
 )
-# Begins the lines about policy files that an update did not bring to its release
-DIFFERS = "differs: "
-# With this answer, validators return every error, not only the first
-EVERY_ERROR = "_every_error"
+EVERY_ERROR = (
+    "_every_error"  # with it, validators return each error, not only the first
+)
 CHECKED = "COPIER_FASTMCP_CHECKED"  # set, the guard trusts that somebody has looked
 # Set, the guard accepts a switch of `engine` in an adopted server: the caller writes the requirement.
 PINS_ENGINE = "COPIER_FASTMCP_PINS_ENGINE"
@@ -71,8 +72,9 @@ def _run_copier(
         )
         options = ["--quiet", "--defaults", "--data-file", str(file)]
         # -P: nothing that lies in the project is imported.
-        # Copier's own Python may be older
-        safe = ["-P"] if sys.version_info >= (3, 11) else []
+        safe = (
+            ["-P"] if sys.version_info >= (3, 11) else []
+        )  # Copier's own Python may be older
         command = [sys.executable, *safe, "-m", "copier", verb, *options, *words]
         try:
             done = subprocess.run(
@@ -221,8 +223,9 @@ def _open_template(source: str, ref: str | None) -> Iterator["Template"]:
             or type(error).__name__
         )
         prefix = "" if source in reason else f"the template {source}: "
-        # A reason that names the option needs no remedy
-        remedy = "" if "--template" in reason else "; name another with --template"
+        remedy = (
+            "" if "--template" in reason else "; name another with --template"
+        )  # told by another
         raise UnableError(f"{prefix}{reason}{remedy}") from error
     finally:
         template._cleanup()
