@@ -45,6 +45,7 @@ SIZES = ("limit", "per_page", "page_size", "max_results")
 CONFLICT = 409
 VERSIONS = ("etag", "version", "if_match", "revision")
 Record = dict[str, Any]
+Refusal = tuple[int, str]  # the status and the message that refuse a write
 Effect = str | Callable[["Fake", httpx2.Request], httpx2.Response]
 
 
@@ -240,12 +241,12 @@ class Fake:
         path: str,
         place: str | None,
         request: httpx2.Request,
-    ) -> "Refusal | None":
+    ) -> Refusal | None:
         """Return why a write is refused, or None."""
         old = self.records.get(path)
-        missing = Refusal(404, f"there is no {path}")
+        missing = 404, f"there is no {path}"
         if effect == "makes" and request.method == "PUT" and old is not None:
-            return Refusal(409, f"{path} is there already")
+            return 409, f"{path} is there already"
         if effect in ("merges", "removes", "sets") and place is None:
             has_children = any(p.startswith(f"{path}/") for p in self.records)
             if effect != "removes" or not has_children:
@@ -487,27 +488,20 @@ def bump(version: Any) -> Any:
     return version + 1 if isinstance(version, int) else f"{version}+"
 
 
-class Refusal(NamedTuple):
-    """The status and the message that refuse a write."""
-
-    status: int
-    message: str
-
-
 def find_conflict(old: Record | None, request: httpx2.Request) -> Refusal | None:
     """Return why a write is refused: a record exists, is missing, or was changed since."""
     record = old or {}
     expected = request.headers.get("If-Match", "*")
     if old is not None and request.headers.get("If-None-Match") == "*":
-        return Refusal(412, "it is there already")
+        return 412, "it is there already"
     if expected != "*" and expected != etag(record):
-        return Refusal(412, "it was changed since")
+        return 412, "it was changed since"
     arguments = parse_arguments(request)
     for name in VERSIONS:
         if name not in arguments or name not in record:
             continue
         if str(arguments[name]) != str(record[name]):
-            return Refusal(409, "it was changed since")
+            return 409, "it was changed since"
     return None
 
 
