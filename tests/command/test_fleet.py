@@ -136,7 +136,8 @@ def test_servers_from_before_the_fork(
     """They look for its releases where they came from, until somebody names it."""
     fork = tmp_path / "fork"
     git(tmp_path, "clone", "--quiet", str(repository), str(fork))
-    git(fork, "tag", "v2.1.0", "v2.0.0")
+    git(fork, "commit", "--quiet", "--allow-empty", "--message=v2.1.0")
+    git(fork, "tag", "v2.1.0")
     lost = fleet(three[0], "--dry-run", "--ref", "v2.1.0")
     assert lost.returncode == 1
     shown = " ".join(lost.stdout.split())  # a long path breaks the line

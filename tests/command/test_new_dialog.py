@@ -160,7 +160,7 @@ def test_the_fields_of_a_record_are_asked_and_shown(
     steps = [
         (FIRST, ENTER),
         (ABOUT, "reading" + ENTER),
-        (TOOLS, "add_article, get_article" + ENTER),
+        (TOOLS, "add_article, get_article, add_tag, import_articles=create" + ENTER),
         ("Fields of article:", "title, tags (colour)" + ENTER),
         ("is unknown|Fields of article:", ERASE + "title, tags, read" + ENTER),
         ("add_article(title: str, tags: list[str], read: bool)|" + NAME, ENTER),
@@ -172,6 +172,8 @@ def test_the_fields_of_a_record_are_asked_and_shown(
     assert code == 0, screen
     answers = yaml.safe_load((tmp_path / "mine/.copier-answers.yml").read_text())
     assert answers["fields"] == {"article": "title, tags, read"}
+    assert {"name": "add_tag", "behavior": "append"} in answers["tools"]
+    assert "import_articles(" not in screen, "an outline has no fields yet"
     tool = (tmp_path / "mine/src/reading_mcp/tools/add_article.py").read_text()
     assert "tags: Annotated[list[str]" in tool
 

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support import python, server
+from support import PYTEST, python, server
 
 GOOD = '''\
 """Mine."""
@@ -103,6 +103,22 @@ def test_one_line_says_what_to_change(
         assert "\n" not in line
         assert "/src/notes_mcp/tools/get_" in line
         assert expected in line
+
+
+def test_a_finding_comes_before_the_traceback_of_a_dependency(
+    project: Path, tmp_path: Path
+) -> None:
+    mine = shutil.copytree(project, tmp_path / "mine")
+    tool = mine / "src/notes_mcp/tools/get_note.py"
+    text = tool.read_text(encoding="utf-8")
+    call = "    result = await backend()"
+    assert call in text
+    broken = '    import json\n\n    json.loads("{")\n' + call
+    tool.write_text(text.replace(call, broken), encoding="utf-8")
+    done = python(mine, *PYTEST, "tests/policy", "-k", "hints_are_true and get_note")
+    assert done.returncode == 1
+    finding = done.stdout.index("(probe-present)")
+    assert finding < done.stdout.index("Traceback")
 
 
 def test_a_server_without_tools_starts(project: Path, tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
-"""docs/tools.md: a section for each folder of tool files, with titles."""
+"""docs/tools.md: a section for each folder of tool files, with titles, then resources, templates and prompts."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 from copier_fastmcp_engine.testing.rules import Tool
-from copier_fastmcp_engine.testing.tool_table import format_table
+from copier_fastmcp_engine.testing.tool_table import format_components, format_table
 
 ROOT = Path(__file__).parents[3]
 TABLES = json.loads((ROOT / "src/copier_fastmcp/tables.json").read_text("utf-8"))
@@ -51,3 +51,44 @@ def test_tools_are_grouped_by_their_folder_and_show_their_titles() -> None:
 def test_without_folders_tools_are_grouped_by_record() -> None:
     sections = table_of(dict.fromkeys(MODULES, ""))
     assert sections.keys() == {"Note", "Other"}
+
+
+def test_resources_templates_and_prompts_are_listed() -> None:
+    page = format_components(
+        {
+            "resources": [
+                {
+                    "uri": "notes://all",
+                    "name": "All notes",
+                    "description": "Every note.",
+                }
+            ],
+            "templates": [
+                {
+                    "uriTemplate": "notes://{note_id}",
+                    "name": "One note",
+                    "description": "A note.",
+                    "mimeType": "application/json",
+                }
+            ],
+            "prompts": [
+                {
+                    "name": "summarize_note",
+                    "title": "Summarize Note",
+                    "description": "Summarize a note.",
+                    "arguments": [{"name": "note_id", "required": True}],
+                }
+            ],
+        }
+    )
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert len(rows) == 3
+    for row, name in zip(
+        rows, ("notes://all", "notes://{note_id}", "summarize_note"), strict=True
+    ):
+        assert f"`{name}`" in row
+    assert "note_id" in rows[2]
+
+
+def test_a_server_without_them_has_no_section() -> None:
+    assert format_components({"resources": [], "templates": [], "prompts": []}) == ""

@@ -1,7 +1,7 @@
 """The dialog of `new`: from names, a document or answers to a table that the user reviews before anything is written."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,12 @@ from ..errors import BackError, RefusedError
 from ..project.answers import guess_domain
 from ..tables import load_tables
 from ..terminal import prompts
-from ..tools_answer import list_meanings, parse_entries, shorten_entries
+from ..tools_answer import (
+    infer_behavior,
+    list_meanings,
+    parse_entries,
+    shorten_entries,
+)
 from ..words import singular
 from .destination import is_project
 from .tool_edits import add_tool, change_tool
@@ -18,6 +23,7 @@ from .tool_preview import (
     add_behaviors,
     find_created_record,
     find_name_mistake,
+    list_behaviors,
     list_signatures,
     print_preview,
     strip_record,
@@ -280,9 +286,21 @@ class Dialog:
                 prompts.print_mistake(error)
                 continue
             self.answers["fields"] = answer
+            self._declare_additions(list_behaviors(project))
             for line in list_signatures(project):
                 prompts.print_line(line)
             return True
+
+    def _declare_additions(self, behaviors: Mapping[str, str]) -> None:
+        """Declare tools that add to a list of a record, as `add_tag_to_article` does, so that the table shows it."""
+        tools = parse_entries(self.answers.get("tools"))
+        for tool in tools:
+            if (
+                behaviors.get(tool["name"]) == "append"
+                and infer_behavior(tool) == "create"
+            ):
+                tool["behavior"] = "append"
+        self.answers["tools"] = shorten_entries(tools)
 
     def ask_server_name(self) -> None:
         """Ask for the name of the server, by default that of its folder."""

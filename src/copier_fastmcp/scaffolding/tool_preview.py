@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -117,22 +117,35 @@ def strip_record(fields: str, record: str) -> str:
 
 
 def list_signatures(project: Path) -> list[str]:
-    """Return the signatures of the creating tools of a rendered project, a line each."""
+    """Return the signatures of the creating tools of a rendered project, a line each; outlines are left out."""
     lines = []
-    for path in sorted(project.glob("src/*/tools/**/*.py")):
-        for node in ast.parse(path.read_bytes()).body:
-            if isinstance(node, ast.AsyncFunctionDef) and _is_creating(node):
-                parameters = node.args.args + node.args.kwonlyargs
-                types = [f"{arg.arg}: {_format_type(arg)}" for arg in parameters]
-                lines.append(f"{node.name}({', '.join(types)})")
+    for behavior, function in _list_tool_functions(project):
+        is_outline = isinstance(function.body[-1], ast.Raise)
+        if behavior in CREATING and not is_outline:
+            parameters = function.args.args + function.args.kwonlyargs
+            types = [f"{arg.arg}: {_format_type(arg)}" for arg in parameters]
+            lines.append(f"{function.name}({', '.join(types)})")
     return lines
 
 
-def _is_creating(function: ast.AsyncFunctionDef) -> bool:
-    for decorator in function.decorator_list:
-        if ast.unparse(decorator).startswith(CREATING):
-            return True
-    return False
+def list_behaviors(project: Path) -> dict[str, str]:
+    """Return the behavior of each tool of a rendered project by the tool's name."""
+    behaviors = {}
+    for behavior, function in _list_tool_functions(project):
+        behaviors[function.name] = behavior
+    return behaviors
+
+
+def _list_tool_functions(project: Path) -> Iterator[tuple[str, ast.AsyncFunctionDef]]:
+    """Yield the function of each tool of a rendered project, after its behavior."""
+    for path in sorted(project.glob("src/*/tools/**/*.py")):
+        for node in ast.parse(path.read_bytes()).body:
+            if not isinstance(node, ast.AsyncFunctionDef):
+                continue
+            for decorator in node.decorator_list:
+                behavior, _, _ = ast.unparse(decorator).partition("(")
+                if is_known(behavior):
+                    yield behavior, node
 
 
 def _format_type(parameter: ast.arg) -> str:
@@ -159,7 +172,7 @@ def _describe_undetermined(names: list[str]) -> str:
     words = [repr(name.split("_")[0]) for name in names]
     verbs = f"{words[0]} is no known verb"
     if len(words) > 1:
-        verbs = f"{' and '.join(words)} are no known verbs"
+        verbs = f"{', '.join(words[:-1])} and {words[-1]} are no known verbs"
     proposals = [f"{name}={propose_behavior(name)}" for name in names]
     return f"{verbs}; write {', '.join(proposals)}"
 
