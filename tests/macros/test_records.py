@@ -1,6 +1,7 @@
 """The answer `fields`: types that are written or guessed, and what the tools make of them."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -87,30 +88,44 @@ def test_the_types_are_shown() -> None:
     )
 
 
+MISTAKES: list[tuple[object, str]] = [
+    (["title"], "is not a mapping; e.g. note: title"),
+    ({"Article": "title"}, "invalid name of a record; e.g. article"),
+    ({"article": ""}, "has no fields"),
+    ({"article": 5}, "has no fields"),
+    ({"article": "title, title"}, "used twice"),
+    (
+        {"article": "title (colour)"},
+        'type "colour" is unknown; write text (one of text',
+    ),
+    ({"article": "id, title"}, "every record has an id and an etag"),
+    ({"article": "article_id"}, "every record has an id and an etag"),
+    ({"article": "title ((a))"}, "is not a field"),
+    ({"article": [{"name": "a", "type": "file"}]}, "requires backend: http"),
+    ({"article": [{"name": "a", "typ": "str"}]}, "; write type"),
+    ({"article": [["a"]]}, "is not a field; e.g. tags (list)"),
+]
+SHORT_ENOUGH = 70  # characters of a message that a prompt of 80 columns shows
+
+
 @pytest.mark.parametrize(
     ("fields", "problem"),
-    [
-        (["title"], "is not a mapping; e.g. note: title"),
-        ({"Article": "title"}, "invalid name of a record; e.g. article"),
-        ({"article": ""}, "has no fields"),
-        ({"article": 5}, "has no fields"),
-        ({"article": "title, title"}, "used twice"),
-        (
-            {"article": "title (colour)"},
-            'type "colour" is unknown; write text (one of text',
-        ),
-        ({"article": "id, title"}, "every record has an id and an etag"),
-        ({"article": "article_id"}, "every record has an id and an etag"),
-        ({"article": "title ((a))"}, "is not a field"),
-        ({"article": [{"name": "a", "type": "file"}]}, "requires backend: http"),
-        ({"article": [{"name": "a", "typ": "str"}]}, "; write type"),
-        ({"article": [["a"]]}, "is not a field; e.g. tags (list)"),
-    ],
+    MISTAKES,
 )
 def test_a_mistake_is_a_line(fields: object, problem: str) -> None:
     text = macro("records", "errors", fields)
     assert problem in text
-    assert text.startswith("fields")
+    assert text.startswith(("fields", "field "))
+
+
+@pytest.mark.parametrize(("fields", "problem"), MISTAKES)
+def test_location_error_and_remedy_begin_a_message(
+    fields: object, problem: str
+) -> None:
+    text = macro("records", "errors", fields)
+    remedy = re.search(r"(?:; (?:e\.g\. )?)\w+", text)
+    assert remedy, text
+    assert remedy.end() <= SHORT_ENOUGH, text
 
 
 @pytest.mark.parametrize(
