@@ -161,6 +161,7 @@ async def test_an_adopted_server_starts_and_lists_the_same(
     assert adopted_tools.keys() == original_tools.keys()
     for tool, after in adopted_tools.items():
         hints = after["annotations"]
+        description = after.get("description") or ""
         asks = "confirm" in after["inputSchema"]["properties"]
         gated = asks and "confirm" not in original_tools[tool]["inputSchema"].get(
             "properties", {}
@@ -172,10 +173,14 @@ async def test_an_adopted_server_starts_and_lists_the_same(
             "openWorldHint",
             "title",
         } <= hints.keys()
-        preserved = ["description", "_meta", "icons"] + [
-            "inputSchema",
-            "outputSchema",
-        ] * (not gated)
+        preserved = ["_meta", "icons"]
+        if gated:
+            original = original_tools[tool].get("description") or ""
+            assert description.endswith("Two-step confirmation.")
+            description = description.removesuffix("Two-step confirmation.")
+            assert description.rstrip() == original.rstrip()
+        else:
+            preserved += ["description", "inputSchema", "outputSchema"]
         for key in preserved:
             assert after.get(key) == original_tools[tool].get(key), (tool, key)
     commit(folder)
