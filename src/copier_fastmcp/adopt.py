@@ -341,15 +341,22 @@ class AdoptionPlan:
         undeclared = [tool.name for tool in self.survey.left]
         if undeclared:
             print(f"undeclared {', '.join(undeclared)}: {UNDECLARED}", file=sys.stderr)
-        _print_affected_tests(self.survey.project.root, gated, self.adoption)
+        _print_affected_tests(
+            self.survey.project.root, gated, self.adoption, undeclared=bool(undeclared)
+        )
 
 
-def _print_affected_tests(root: Path, gated: list[str], adoption: Adoption) -> None:
+def _print_affected_tests(
+    root: Path, gated: list[str], adoption: Adoption, *, undeclared: bool
+) -> None:
     """Name the author's tests that may fail from now on; the files of the adoption are none."""
     names = {Path(name).name for name in adoption.files}
     own_prefixes = tuple(adoption.files)
     if ANSWERS.as_posix() not in adoption.files:
         own_prefixes += OUR_TESTS
-    for test in list_affected_tests(root, gated, vendored="facade.py" in names):
+    affected = list_affected_tests(
+        root, gated, vendored="facade.py" in names, undeclared=undeclared
+    )
+    for test in affected:
         if not test.path.startswith(own_prefixes):
             print(f"check {test.path}:{test.line}: {test.reason}", file=sys.stderr)

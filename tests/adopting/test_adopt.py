@@ -3,6 +3,7 @@
 import ast
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from adopting.samples import LOW, ORDINARY, SDK1
 from lifecycle import ENGINE, commit, released, uncommitted, update
 from support import ROOT, git, python
 
+from copier_fastmcp.adopting.live_comparison import list_tools as list_served
 from copier_fastmcp.cli import main
 
 PYPROJECT = """[project]
@@ -132,6 +134,17 @@ def test_it_serves_the_same_but_for_hints_titles_and_gate(
     )  # its author said true
     assert after["add-tag"]["title"] == "Tag a note"
     assert after["read_next"]["annotations"]["idempotentHint"] is False
+
+
+def test_the_command_that_started_it_before_starts_it_after(
+    adopted: Path, tmp_path: Path
+) -> None:
+    before = create_server(tmp_path / "before")
+    names: list[list[str]] = []
+    for folder in (before, adopted):
+        command = f"{sys.executable} {folder / 'server.py'}"
+        names.append([tool["name"] for tool in list_served(command)])
+    assert names[0] == names[1] != []
 
 
 def test_its_own_suite_passes_and_its_authors_runs_none_of_it(mine: Path) -> None:

@@ -133,3 +133,19 @@ def test_the_plan_says_that_undeclared_tools_ask(
         if line.startswith("undeclared")
     ]
     assert "found" in line
+
+
+def test_the_plan_names_the_tests_that_call_undeclared_tools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = create_server(tmp_path / "it", MADE + TOOL + LOOP)
+    write_test(folder, "client.call_tool(name, {})")
+    assert main(["adopt", str(folder), "--dry-run", "--unattended"]) == 0
+    assert "check tests/tools/test_source.py:2: calls tools" in capsys.readouterr().err
+
+
+def test_without_undeclared_tools_a_call_of_others_is_not_named(
+    tmp_path: Path,
+) -> None:
+    write_test(tmp_path, "client.call_tool(name, {})")
+    assert not list(list_affected_tests(tmp_path, [], vendored=True))

@@ -71,6 +71,30 @@ def test_a_search_by_post_needs_no_description(tmp_path: Path) -> None:
     assert (proposal.behavior, proposal.asked) == ("read", "")
 
 
+EVALUATE = """@mcp.tool
+def evaluate_it(it: list[float]) -> float:
+    \"\"\"{}\"\"\"
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("description", "body", "behavior"),
+    [
+        ("Rank alternatives.", "return np.sum(np.empty(3))", "read"),
+        ("Rank alternatives.", "return ranking.best(it)", "action"),
+        ("Rank alternatives.", "return page.run(it)", "action"),
+        ("Rank alternatives.", "return sdk.start_ranking(it)", "action"),
+        ("Evaluate it in the page.", "return page.best(it)", "action"),
+    ],
+)
+def test_an_evaluation_that_ranks_is_a_read(
+    description: str, body: str, behavior: str, tmp_path: Path
+) -> None:
+    text = f"import numpy as np\n\n\n{EVALUATE.format(description, body)}"
+    assert propose_one(tmp_path, text).behavior == behavior
+
+
 EXPLAIN = """@mcp.tool(annotations={{"readOnlyHint": True}})
 def explain_query(sql: str, {}) -> str:
     \"\"\"Explain a query.\"\"\"

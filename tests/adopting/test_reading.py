@@ -274,3 +274,16 @@ def test_a_helper_that_is_reached_twice_counts_from_the_nearer_place(
         proposal.asked
         == "its name says 'search', but it calls subprocess.run() (2 calls down)"
     )
+
+
+def test_a_name_may_have_dots(tmp_path: Path) -> None:
+    text = 'from fastmcp import FastMCP\n\nmcp = FastMCP("it")\n'
+    for name in ("admin.users.delete_user", "admin.users.list_users"):
+        function = name.rpartition(".")[2]
+        text += f'\n\n@mcp.tool(name="{name}")\ndef {function}(it: str) -> None:\n    api.{function}(it)\n'
+    rows = survey_files(tmp_path, **{"server.py": text}).build_rows()
+    behaviors = {row["tool"]: row["behavior"] for row in rows}
+    assert behaviors == {
+        "admin.users.delete_user": "delete",
+        "admin.users.list_users": "read",
+    }

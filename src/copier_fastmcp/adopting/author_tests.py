@@ -12,6 +12,9 @@ WALKS = {"walk", "walk_packages", "iter_modules"}
 # Words in a call that searches a folder which the test itself has made.
 TEMPORARY = ("tmp", "temp")
 SKIPPED = {"node_modules", "venv", "site-packages"}
+# How a client or a server calls a tool.
+CALLERS = {"call_tool", "call_tool_mcp"}
+CALLS = "calls tools, of which the undeclared ones ask a person until they are declared"
 SEEN = "searches source files, and sees those of the policy from now on"
 
 
@@ -31,14 +34,19 @@ class AffectedTest:
 
 
 def list_affected_tests(
-    root: Path, gated: Collection[str], *, vendored: bool
+    root: Path,
+    gated: Collection[str],
+    *,
+    vendored: bool,
+    undeclared: bool = False,
 ) -> Iterator[AffectedTest]:
-    """List the author's test files that name a gated tool or search source files.
+    """List the author's test files that name a gated tool, call undeclared ones or search source files.
 
     Args:
         root: The folder of the server.
         gated: The names of the tools that ask a person from now on.
         vendored: Whether the engine is added to the repository.
+        undeclared: Whether tools are registered whose names and behaviors the source does not show.
     """
     for path in sorted(root.rglob("*.py")):
         relative = path.relative_to(root)
@@ -49,6 +57,18 @@ def list_affected_tests(
         except (SyntaxError, ValueError, LookupError, RecursionError):
             continue  # a sample of broken source is no test
         yield from _list_reasons(relative, tree, gated, vendored=vendored)
+        line = _find_tool_call(tree) if undeclared else 0
+        if line:
+            yield AffectedTest(relative.as_posix(), line, CALLS)
+
+
+def _find_tool_call(tree: ast.Module) -> int:
+    """The first line of a file that calls a tool; 0 if there is none."""
+    lines: list[int] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in CALLERS:
+            lines.append(node.lineno)
+    return min(lines, default=0)
 
 
 def _list_reasons(

@@ -9,6 +9,7 @@ from ..auditing.definitions import collect_evidence
 from ..auditing.evidence import READ_ONLY, WEAK, ToolTexts
 from ..auditing.evidence import Evidence as DefinitionEvidence
 from ..auditing.verbs import Verb, parse_name, split_name
+from ..auditing.vocabulary import get_word_list
 from ..sources.registrations import SourceTool
 from ..tables import load_tables
 from ..tools_answer import infer_from_name
@@ -32,6 +33,9 @@ SURE_READS = {
     "count",
 }
 CHOOSERS = {"action", "operation"}  # a parameter that says what to do
+# A verb that means to assess, where no parameter takes code.
+ASSESSMENTS = {"evaluate"}
+CODE = get_word_list("takes_statements") | get_word_list("takes_runs") | {"expression"}
 # A file is written as a whole, whatever has changed in it.
 WHOLE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
 SCHEMA_SOURCES = {"parameters", "choices", "result", "phrases"}
@@ -58,6 +62,7 @@ class Evidence:
         tagged: Its tags.
         vague: Whether neither its verb nor its description is sure.
         chooses: Whether a parameter says what it does.
+        runs_code: Whether a parameter takes code.
         texts: All of it in words, the strongest first.
     """
 
@@ -82,6 +87,7 @@ class Evidence:
         self.described = subject.description_verbs
         parameters = set(build_definition(tool)["inputSchema"]["properties"])
         self.chooses = bool(CHOOSERS & parameters)
+        self.runs_code = not parameters.isdisjoint(CODE)
         self.by_name, self.word = _choose_verb(subject.name_verbs)
         has_version = not parameters.isdisjoint(load_tables()["versions"])
         if self.by_name == "update" and not has_version:
@@ -156,6 +162,12 @@ class Evidence:
     def only_computes(self) -> bool:
         """Whether every call of its body is known, and none of them writes."""
         return self.body.whole and not self.sure and not self.weak
+
+    @property
+    def only_assesses(self) -> bool:
+        """Whether its name says that it evaluates, every call of its body is known, and no parameter is code."""
+        is_quiet = self.only_computes and not self.against and not self.runs_code
+        return self.word in ASSESSMENTS and is_quiet
 
     @property
     def may_write(self) -> bool:

@@ -273,6 +273,8 @@ def _list_whole_writes(evidence: Evidence) -> list[Effect]:
 def _weigh_action_name(evidence: Evidence) -> Proposal:
     """A name that says that something runs, which may only read."""
     describes_read = evidence.by_words == "read"
+    if describes_read and evidence.only_assesses:
+        return _build_proposal(evidence, "read")
     question = ""
     if not evidence.sure and ("query" in evidence.tool.name or evidence.for_reads):
         question = f"it may {evidence.word} what only reads"

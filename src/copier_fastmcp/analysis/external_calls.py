@@ -91,7 +91,7 @@ HARMLESS |= {
     "struct",
 }
 # Packages for computing: of their methods only those that save or load write or read.
-COMPUTING = {"numpy", "pandas", "polars", "scipy"}
+COMPUTING = {"numpy", "pandas", "polars", "scipy", "Crypto", "Cryptodome"}
 # A class of a client: DeleteMessageRequest(...)
 ASKS = {
     "request",

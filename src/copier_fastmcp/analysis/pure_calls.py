@@ -39,6 +39,7 @@ MODULES |= {
     "heapq",
     "bisect",
 }
+MODULES |= {"numpy", "scipy", "Crypto", "Cryptodome"}
 # Of the methods that nobody counts as effects, those that may start or keep something.
 STARTS = {
     "execute",
