@@ -10,6 +10,7 @@ from ..changes import (
     Change,
     Place,
     Step,
+    find_reordered,
     format_changes,
     is_element,
     is_now,
@@ -33,7 +34,10 @@ RESET: tuple[Any, ...] = ("", 0, False)  # values as which a field begins
 # Fields in which the records of one kind depend on each other: their order, and numbers of their parts
 ORDER = re.compile("index|number|order|position|priority|rank|seq|slot|sort")
 COUNT = re.compile("count|items|quota|remaining|size|sum|total|used")
-REPEATS = 21  # calls that show whether a tool keeps a few records only
+GROWING = re.compile("bytes|chars|length|lines|words")  # numbers of a text's parts
+REPEATS = 51  # calls that show whether a tool keeps a few records only
+# How the names of cases begin in which the version is not the record's
+WRONG_VERSION = ("a stale ", "an unknown ", "an empty ")
 
 
 @dataclass(frozen=True)
@@ -106,18 +110,32 @@ class Judge:
             loss = self._find_unnamed(variant, first, story)
         if loss is not None:
             return loss
-        if variant.name.startswith("a stale ") and first.changes:
+        if variant.name.startswith(WRONG_VERSION) and first.changes:
             result = "refused" if refused else "accepted"
             return Problem("version-proven", f"it was {result}, and {first}")
-        if (
-            self.truth["idempotent"]
-            and not variant.repeat_arguments
-            and not _only_moments(repeat)
-        ):
-            places = format_changes(repeat.changes)
-            text = f"it says idempotent, but a second call changed {places}: {story}"
-            return Problem("idempotent-proven", text)
+        if self.truth["idempotent"] and not variant.repeat_arguments:
+            if problem := self.find_repeated(repeat, "a second call", f": {story}"):
+                return problem
         return self._find_other_behavior(variant, first, story)
+
+    def find_repeated(
+        self, repeat: Step, calls: str = "repeated calls", story: str = ""
+    ) -> Problem | None:
+        """Return that a repeated call changed something more, or nothing.
+
+        Args:
+            repeat: What it did.
+            calls: The call, as the message names it.
+            story: What all calls did.
+        """
+        places = "" if _only_moments(repeat) else format_changes(repeat.changes)
+        if not repeat.changes:
+            place = find_reordered(*repeat.data)
+            places = f"the order of {'.'.join(place)}" if place else ""
+        if not places:
+            return None
+        text = f"it says idempotent, but {calls} changed {places}{story}"
+        return Problem("idempotent-proven", text)
 
     def _prepares_nothing_to_lose(self, variant: Variant, first: Step) -> bool:
         """Tell whether the author's case has no data that the tool could overwrite."""
@@ -156,7 +174,15 @@ class Judge:
         """
         if self.truth["destructive"] or self.believed:
             return None
-        removals = [change for change in first.lost + later.lost if change.is_removed]
+        grown = set()
+        for change in first.changes:
+            if _is_longer(change):
+                grown.add(change.place)
+        removals = []
+        for change in first.lost + later.lost:
+            is_text = isinstance(change.old, str) and isinstance(change.new, str)
+            if change.is_removed or (is_text and change.place in grown):
+                removals.append(change)
         if not removals:
             return None
         text = f"it says not destructive, but {REPEATS} more calls removed {format_changes(removals)}"
@@ -179,7 +205,11 @@ class Judge:
             plain: The author's first case.
             plain_step: What its first call did.
         """
-        left_out = [name for name in plain.arguments if name not in variant.arguments]
+        left_out = []
+        for name, value in plain.arguments.items():
+            is_empty = variant.arguments.get(name) in NOTHING
+            if name not in variant.arguments or (is_empty and value not in NOTHING):
+                left_out.append(name)
         if self.behavior not in NAMING or not left_out:
             return None
         filters = [*plain.identities]
@@ -239,6 +269,9 @@ class Judge:
         counted = set()
         for change in repeat.changes:
             if change.step and change.step == steps.get(change.place):
+                counted.add(change.place)
+            is_amount = GROWING.search(change.kind) or COUNT.search(change.kind)
+            if is_amount and isinstance(change.step, int) and change.step > 0:
                 counted.add(change.place)
         losses = []
         for change in first.lost + repeat.lost:
@@ -379,7 +412,8 @@ class Named:
         if change in self.step.moved:
             is_flag = isinstance(change.old, bool)  # that one record has at a time
             return not is_in_sibling or is_flag or bool(ORDER.search(change.kind))
-        most = max(1, len(self.step.changes))
+        others = [other for other in self.step.changes if other.kind != change.kind]
+        most = max(1, len(others))
         is_count = isinstance(change.step, int) and abs(change.step) <= most
         if is_count and is_in_sibling:
             return bool(ORDER.search(change.kind) or COUNT.search(change.kind))
@@ -439,6 +473,14 @@ def _list_changed_records(step: Step, loses: Collection[str] = ()) -> set[Place]
 def _has_removed_record(changes: Iterable[Change], step: Step) -> bool:
     """Tell whether a whole record is among what was lost."""
     return any(change.is_removed and not step.within(change) for change in changes)
+
+
+def _is_longer(change: Change) -> bool:
+    """Tell whether something was added to a text."""
+    old, new = change.old, change.new
+    if not isinstance(old, str) or not isinstance(new, str):
+        return False
+    return bool(old) and old in new and old != new
 
 
 def _only_moments(step: Step) -> bool:
