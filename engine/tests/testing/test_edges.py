@@ -544,3 +544,87 @@ def test_an_empty_name_deletes_nothing(tmp_path: Path, path: str, left: int) -> 
         send(fake, "PUT", f"/mails/{number}", json={"a": number})
     send(fake, "DELETE", path)
     assert len(fake.records) == left
+
+
+@pytest.mark.parametrize("shortage", [0, 1])
+async def test_a_delete_that_leaves_the_last_of_a_list_is_found(
+    tmp_path: Path, shortage: int
+) -> None:
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        store.notes.setdefault("note/8", {"id": 8})
+        return {"note_ids": [8, note_id]}
+
+    def body(store: Store, note_ids: list[int]) -> None:
+        for note_id in note_ids[: len(note_ids) - shortage]:
+            store.notes.pop(f"note/{note_id}", None)
+
+    schema = {"type": "array", "items": INTEGER}
+    suite = StubSuite(tmp_path, arrange, body, note_ids=schema)
+    suite.required = ["note_ids"]
+    found = await find(suite)
+    assert ("with only the first of note_ids it says delete, but" in found) is (
+        shortage == 1
+    )
+    assert bool(found) is (shortage == 1)
+
+
+def suite_of_patients(folder: Path, behavior: str, body: Any) -> StubSuite:
+    """Return the suite of a tool on patients, their visits, and bills of the visits."""
+
+    async def arrange(store: Store, patient_id: int = 3) -> dict[str, Any]:
+        patient = {"id": patient_id, "state": "archived"}
+        store.notes[f"patient/{patient_id}"] = patient
+        visit = {"code": "v1", "patient_id": 3, "state": "held"}
+        store.notes["visit/v1"] = visit
+        store.notes["bill/9"] = {"id": 9, "code": "v1"}
+        return {"patient_id": patient_id}
+
+    suite = destructive_suite_of(folder, behavior, arrange, body, patient_id=INTEGER)
+    suite.required = ["patient_id"]
+    return suite
+
+
+@pytest.mark.parametrize(
+    ("state", "finding"),
+    [("booked", "it says not destructive, but lost visit/v1.state"), ("open", "")],
+)
+async def test_a_restored_record_does_not_restore_others_that_were_over(
+    tmp_path: Path, state: str, finding: str
+) -> None:
+    """They may follow its own state, which is `open` then."""
+
+    def body(store: Store, patient_id: int) -> None:
+        store.notes[f"patient/{patient_id}"]["state"] = "open"
+        store.notes["visit/v1"]["state"] = state
+
+    suite = suite_of_patients(tmp_path, "action", body)
+    suite.truth["destructive"] = False
+    found = await find(suite)
+    assert finding in found
+    assert bool(found) is bool(finding)
+
+
+@pytest.mark.parametrize("takes_bills", [True, False])
+async def test_a_record_that_others_still_need_does_not_go_with_another(
+    tmp_path: Path, takes_bills: bool
+) -> None:
+    def body(store: Store, patient_id: int) -> None:
+        if store.notes.pop(f"patient/{patient_id}", None) and patient_id == 3:
+            store.notes.pop("visit/v1", None)
+            if takes_bills:
+                store.notes.pop("bill/9", None)
+
+    suite = suite_of_patients(tmp_path, "delete", body)
+    plain_arrange = suite.module.arrange
+
+    async def arrange(store: Store, patient_id: int = 3) -> dict[str, Any]:
+        arguments: dict[str, Any] = await plain_arrange(store, patient_id)
+        if takes_bills:
+            store.notes["bill/9"]["patient_id"] = 3
+        return arguments
+
+    suite.module.arrange = arrange
+    found = await find(suite)
+    assert bool(found) is not takes_bills
+    assert found == "" or "it also changed visit/v1.code" in found

@@ -34,6 +34,7 @@ WILDCARDS = ("*", "%")  # what names everything in patterns
 STRANGE = " ÄÖ "  # a text with spaces around it, in upper case, and not in ASCII
 LONG = "x" * 2000
 LIMITS = ("enum", "format", "maxLength", "minLength", "pattern")  # of a text
+FIRST = "only the first of "  # how the name of a case begins that names fewer records
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TARGET = re.compile(
     "new_|to_|target|dest"
@@ -81,6 +82,8 @@ class Variant:
         repeat_arguments: What the second call gets, where that is something else.
         loses: As in `Case`.
         identities: The parameters that name the record.
+        is_at_edge: Whether a second call proves nothing more.
+        names_nothing: Whether its identity is that of no record, so that it may change none.
     """
 
     arguments: Arguments
@@ -88,6 +91,8 @@ class Variant:
     repeat_arguments: Arguments | None = None
     loses: Collection[str] = ()
     identities: Collection[str] = ()
+    is_at_edge: bool = False
+    names_nothing: bool = False
 
 
 def parse_probe(path: Path) -> dict[str, Any]:
@@ -277,6 +282,8 @@ class Variants:
             if value == self.arguments.get(name):
                 continue
             variant = self._vary(name, value, f"{name}={_shorten(value)}")
+            if self.behavior != "append":
+                variant = replace(variant, is_at_edge=True)
             if self.behavior in ("create", "ensure"):
                 yield self._follow(variant)
             else:
@@ -325,9 +332,12 @@ class Variants:
             if absent == item:
                 return
             if not isinstance(value, list):
-                yield self._vary(name, absent)
+                yield replace(self._vary(name, absent), names_nothing=True)
                 return
             yield self._vary(name, [absent])
+            fewest = self.tool.parameters.get(name, {}).get("minItems", 0)
+            if len(value) > 1 >= fewest:
+                yield self._vary(name, value[:1], f"{FIRST}{name}")
             yield self._vary(name, [*value, absent])
             yield self._vary(name, [*value, *value])
             if not self.tool.parameters.get(name, {}).get("minItems"):
@@ -351,11 +361,11 @@ class Variants:
         if isinstance(value, str):
             texts = WILDCARDS if FOLDER.search(name) else ("", *WILDCARDS)
             for text in texts:
-                yield self._vary(name, text)
+                yield replace(self._vary(name, text), names_nothing=True)
         elif type(value) is int:
             for number in _list_small(schema):
                 if number != value:
-                    yield self._vary(name, number)
+                    yield replace(self._vary(name, number), names_nothing=True)
 
 
 def _list_small(schema: Mapping[str, Any]) -> list[int]:

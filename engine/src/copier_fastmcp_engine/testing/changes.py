@@ -23,6 +23,13 @@ LIVES = re.compile("active|enable|visible")
 OVER = re.compile(
     "archived|cancelled|canceled|closed|deleted|disabled|expired|inactive|removed|revoked"
 )
+BEGUN = re.compile(
+    "booked|draft|new|open|pending|planned|queued|scheduled|todo|waiting"
+)
+REACHED = re.compile(
+    "accepted|approved|completed|confirmed|delivered|done|finished|held|paid|published|refunded|resolved|seen|sent|shipped|signed"
+    "|submitted|succeeded"
+)
 STATE = re.compile("(mode|phase|state|status)$")
 MOMENT = 60  # seconds that a time may differ from now
 AHEAD = 400 * 86_400  # seconds by which the clock of a proof is ahead, where it is
@@ -195,6 +202,15 @@ class Change:
         if isinstance(self.old, str) and isinstance(self.new, str):
             return self.old in self.new
         return False
+
+
+def resets_state(change: Change) -> bool:
+    """Return whether a state that was reached, or an end, becomes one in which records begin."""
+    if not STATE.search(change.kind):
+        return False
+    old, new = str(change.old).lower(), str(change.new).lower()
+    was_reached = REACHED.fullmatch(old) or OVER.fullmatch(old)
+    return bool(was_reached and BEGUN.fullmatch(new))
 
 
 def _key(kind: str, value: Any) -> tuple[str, str]:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from .suite import Suite
 
 Prepare = Callable[[Any], Awaitable[Any]]
-MANY = 51  # records: more than the limits that tools keep (3, 5, 10, 20, 50)
+SEVERAL = 21  # records: more than the small limits that tools keep (3, 5, 10, 20)
+MANY = 51  # the same for tools that read or add
 KINDS = 8  # other kinds of records next to one
 # Identities that are the same in upper and in lower case
 CASELESS = re.compile("domain|host|login|mail|url|user")
@@ -81,9 +82,9 @@ class IdentityParameter:
 
         return arrange
 
-    def prepare_many(self) -> Crowd:
+    def prepare_many(self, count: int) -> Crowd:
         """Return what arranges many others: one in order before the record, the others behind it, not in order."""
-        neighbors = [self.prepare(f"{BEHIND}{n:02}") for n in range(MANY, 1, -1)]
+        neighbors = [self.prepare(f"{BEHIND}{n:02}") for n in range(count, 1, -1)]
         early, late = neighbors[::2], neighbors[1::2]
         early += [self.prepare(BEFORE)]
         whole = Population(run_all(early), run_all(late))
@@ -165,15 +166,16 @@ def list_crowds(
     arrange: Prepare,
     identity: IdentityParameter | None,
     borrowed: Iterator[IdentityParameter],
+    count: int,
 ) -> Iterator[Crowd]:
     """Yield the ways to add many records."""
     if identity is not None:
-        yield identity.prepare_many()
+        yield identity.prepare_many(count)
     else:
-        whole = Population(after=run_all([arrange] * MANY))
+        whole = Population(after=run_all([arrange] * count))
         yield Crowd(whole, Population(after=arrange))
     for sibling in borrowed:
-        yield sibling.prepare_many()
+        yield sibling.prepare_many(count)
 
 
 def list_other_kinds(suite: "Suite", tool: "Tool") -> Population | None:

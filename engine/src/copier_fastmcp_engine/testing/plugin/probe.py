@@ -38,6 +38,8 @@ from .effects import Effect
 from .leftovers import Leftovers
 from .observation import OUTSIDE, Observation
 from .populations import (
+    MANY,
+    SEVERAL,
     Population,
     borrow_identity,
     find_identity,
@@ -209,7 +211,9 @@ class Probe:
             reads = self._limit(first, candidates, MOST_READS)
             await self._prove_in_turn(first, reads)
             candidates = []
-        variants = self._limit(first, candidates, MOST) + self._list_populated(first)
+        absent, candidates = await self._split_absent(candidates)
+        variants = absent + self._limit(first, candidates, MOST)
+        variants += self._list_populated(first)
         for variant in variants:
             self._fail_if(await self.run(variant), variant.name)
         if self.judge.behavior in ADDING:
@@ -218,6 +222,33 @@ class Probe:
         elif self.judge.truth["idempotent"] and not is_read:
             self._fail_if(await self.run_again(first), f"{AGAIN} calls")
         self._fail_if(self.find_unproven_claim(first.arguments))
+
+    async def _split_absent(
+        self, candidates: list[Variant]
+    ) -> tuple[list[Variant], list[Variant]]:
+        """Return the cases without a record that have to run on their own, and the other ones.
+
+        They are called in turn first, and run on their own only where that changes something.
+        """
+        absent: list[Variant] = []
+        others: list[Variant] = []
+        for variant in candidates:
+            (absent if variant.names_nothing else others).append(variant)
+        if absent and not await self.changes_in_turn(absent):
+            absent = []
+        return absent, others
+
+    async def changes_in_turn(self, variants: list[Variant]) -> bool:
+        """Tell whether cases change anything when they are called in turn."""
+        backend, _ = await self.prepare(self.neighbors)
+        before = await self.snapshot(backend)
+        for variant in variants:
+            leftovers = Leftovers(self.suite.project.source)
+            with contextlib.suppress(ToolError, MCPError):
+                await self.call(self.name, variant.arguments)
+            if await leftovers.wait():
+                return True
+        return not is_same(before, await self.snapshot(backend))
 
     async def _prove_in_turn(self, plain: Variant, variants: list[Variant]) -> None:
         """Run the cases of a read on one backend, and each on its own where they change something."""
@@ -363,7 +394,8 @@ class Probe:
         assert self.arrange is not None
         identity = find_identity(self.arrange, case, names)
         borrowed = borrow_identity(self.suite, self.tool)
-        for crowd in list_crowds(self._arrange, identity, borrowed):
+        count = MANY if self.judge.behavior in ("read", *ADDING) else SEVERAL
+        for crowd in list_crowds(self._arrange, identity, borrowed, count):
             if await self._only_adds(crowd.first, alone):
                 self.crowd = crowd.all
                 break
@@ -440,6 +472,8 @@ class Probe:
             if refused and len(states) == 1 and not variant.name:
                 self._fail_if(self._find_unproven(backend))
                 self._fail_if(self.explain_refusal(arguments, refused))
+            if variant.name == CROWD and not refused:
+                await self._read_pages(arguments, result, observation)
             if remainder := await leftovers.wait():
                 text = f"{remainder} still runs 2 s after the call"
                 return Problem("call-finishes", text)
@@ -451,8 +485,6 @@ class Probe:
                 return problem
             if refused:
                 break
-            if variant.name == CROWD and len(states) < MOST_PAGES:
-                calls += self._follow_cursor(arguments, result)
         problem = self._judge(variant, states, refused)
         return problem or observation.find_problem()
 
@@ -512,6 +544,19 @@ class Probe:
                 read_only=False, idempotent=True, refused=refused
             )
         return Problem(rule, text) if text else None
+
+    async def _read_pages(
+        self,
+        arguments: dict[str, Any],
+        result: dict[str, Any],
+        observation: Observation,
+    ) -> None:
+        """Call a read with the cursor of each result, to the last page."""
+        for _ in range(MOST_PAGES):
+            calls = self._follow_cursor(arguments, result)
+            if not calls:
+                return
+            result, _refused = await self._call(calls[0], observation)
 
     def _follow_cursor(
         self, arguments: dict[str, Any], result: dict[str, Any]
@@ -619,6 +664,7 @@ class Probe:
         is_proven_once = truth["read_only"] or loses_once
         if variant.name == LATER and truth["read_only"]:
             return calls  # now, and later
+        is_proven_once = is_proven_once or variant.is_at_edge
         if variant.name and not variant.repeat_arguments and is_proven_once:
             calls.pop()
         return calls

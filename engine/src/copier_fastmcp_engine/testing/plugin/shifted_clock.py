@@ -188,15 +188,16 @@ def _replace(
     modules: Modules, replaced: list[tuple[Any, Any]]
 ) -> list[tuple[Any, str, Any]]:
     """Replace what modules and their classes hold; return what was there."""
+    by_identity = {id(real): ahead for real, ahead in replaced}
     originals = []
     for holder in _list_holders(modules):
         for name, value in list(vars(holder).items()):
             function = value.__func__ if isinstance(value, staticmethod) else value
-            for real, ahead in replaced:
-                if function is real:
-                    originals.append((holder, name, value))
-                    is_method = isinstance(holder, type) and callable(ahead)
-                    setattr(holder, name, staticmethod(ahead) if is_method else ahead)
+            ahead = by_identity.get(id(function))
+            if ahead is not None:
+                originals.append((holder, name, value))
+                is_method = isinstance(holder, type) and callable(ahead)
+                setattr(holder, name, staticmethod(ahead) if is_method else ahead)
     return originals
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases import Variant
+from ..cases import FIRST, Variant
 from ..changes import (
     Change,
     Place,
@@ -15,6 +15,7 @@ from ..changes import (
     is_element,
     is_now,
     iterate_values,
+    resets_state,
 )
 from ..rules import Tool
 from ..tool_table import find_record
@@ -35,7 +36,7 @@ RESET: tuple[Any, ...] = ("", 0, False)  # values as which a field begins
 ORDER = re.compile("index|number|order|position|priority|rank|seq|slot|sort")
 COUNT = re.compile("count|items|quota|remaining|size|sum|total|used")
 GROWING = re.compile("bytes|chars|length|lines|words")  # numbers of a text's parts
-REPEATS = 51  # calls that show whether a tool keeps a few records only
+REPEATS = 30  # calls that show whether a tool keeps a few records only
 # How the names of cases begin in which the version is not the record's
 WRONG_VERSION = ("a stale ", "an unknown ", "an empty ")
 
@@ -116,7 +117,7 @@ class Judge:
         if self.truth["idempotent"] and not variant.repeat_arguments:
             if problem := self.find_repeated(repeat, "a second call", f": {story}"):
                 return problem
-        return self._find_other_behavior(variant, first, story)
+        return self._find_other_behavior(variant, first, story, refused)
 
     def find_repeated(
         self, repeat: Step, calls: str = "repeated calls", story: str = ""
@@ -143,7 +144,7 @@ class Judge:
         return may_restate and not variant.name and not first.old
 
     def _find_other_behavior(
-        self, variant: Variant, first: Step, story: str
+        self, variant: Variant, first: Step, story: str, refused: str
     ) -> Problem | None:
         """Return that the changes are those of another behavior, or nothing."""
         has_removed_record = _has_removed_record(first.lost, first)
@@ -154,7 +155,8 @@ class Judge:
         if self.behavior in KEEPS and has_removed_record and not is_added:
             return Problem("behavior-proven", f"it says {self.behavior}, but {story}")
         named = self._name_places(variant, first)
-        has_removed = bool(variant.name)
+        is_fewer = variant.name.startswith(FIRST) and not refused
+        has_removed = bool(variant.name) and not is_fewer
         for change in first.changes:
             if change.ends() and not named.empties(change):
                 has_removed = True
@@ -229,7 +231,10 @@ class Judge:
     def _find_loss(
         self, variant: Variant, first: Step, repeat: Step, story: str
     ) -> Problem | None:
-        losses = [] if self.truth["destructive"] else self._losses(first, repeat)
+        if self.truth["destructive"]:
+            return None
+        losses = self._losses(first, repeat)
+        losses += self._name_places(variant, first).list_reset_states()
         if not losses:
             return None
         is_whole = _has_removed_record(losses, first)
@@ -396,6 +401,25 @@ class Named:
         """Tell whether a part of a place holds an argument."""
         return any(self.word.search(part) for part in place)
 
+    def list_reset_states(self) -> list[Change]:
+        """Return the states of records that the call does not name which were reached, and begin anew without the named one's."""
+        own, others = [], []
+        for change in self.step.changes:
+            if self._is_own(change):
+                own.append((change.kind, change.new))
+            elif resets_state(change):
+                others.append(change)
+        if not self.named_values:
+            return []
+        return [change for change in others if (change.kind, change.new) not in own]
+
+    def _is_own(self, change: Change) -> bool:
+        """Tell whether a change is in the record that the call names, not in one that refers to it."""
+        if any(map(self._names_place, self.step.old)):
+            return self._names_place(change.place)
+        stems = {change.place[:n] for n in range(1, len(change.place) + 1)}
+        return not self.owned.isdisjoint(stems)
+
     def _is_in_sibling(self, change: Change) -> bool:
         """Tell whether a value changed in another record of the same kind, to which the named one does not refer."""
         if change.old is None or change.new is None or is_element(change.place):
@@ -421,7 +445,7 @@ class Named:
 
     def allows(self, change: Change) -> bool:
         """Tell whether the call may have made a change."""
-        if self._removes_a_neighbor(change):
+        if self._removes_a_neighbor(change) or self._is_missed(change):
             return False
         stems = {change.place[:n] for n in range(1, len(change.place) + 1)}
         key = f"{change.place[0]}/"
@@ -435,6 +459,24 @@ class Named:
             or self._depends_on_others(change)
             or any(value in ({}, []) for value in (change.old, change.new))
         )
+
+    def _is_missed(self, change: Change) -> bool:
+        """Tell whether a record is gone that the call does not name, and to whose key records that stay refer."""
+        if not change.is_removed or is_element(change.place):
+            return False
+        record = change.place[:-1]
+        if not record or self._names_place(record):
+            return False
+        key = record[-1].rpartition("/")[2]
+        fields = set()
+        for place, value in self.step.old.items():
+            if place[:-1] == record and str(value) == key:
+                fields.add(place[-1])
+        fields -= {"id", *self.names}
+        for place, value in self.step.new.items():
+            if place[-1] in fields and str(value) == key:
+                return True
+        return False
 
     def empties(self, change: Change) -> bool:
         """Tell whether a change empties the text that is the whole record, and so keeps the record."""
