@@ -14,9 +14,7 @@ from support import PYTEST, python, render, rendered
 HERE = Path(__file__).parent
 SHARED = "correct"  # correct tools of several servers
 SERVERS = sorted(path.stem for path in HERE.glob("*.yml") if path.stem != SHARED)
-PUBLISHED = sorted(
-    f"{path.parent.name}/{path.stem}" for path in HERE.glob("published*/*.yml")
-)
+PUBLISHED = sorted(f"{path.parent.name}/{path.stem}" for path in HERE.glob("*/*.yml"))
 ANY_FINDING = "."  # what a mutant without a pattern of its own has to be found by
 PACKAGE = "mutants_mcp"
 IMPORTS = """\
