@@ -605,6 +605,28 @@ async def test_a_restored_record_does_not_restore_others_that_were_over(
     assert bool(found) is bool(finding)
 
 
+async def test_a_number_is_no_reference_to_a_record_with_that_key(
+    tmp_path: Path,
+) -> None:
+    def body(store: Store, patient_id: int) -> None:
+        store.notes.pop(f"patient/{patient_id}", None)
+        if patient_id == 3:
+            store.notes.pop("entry/1", None)
+
+    suite = suite_of_patients(tmp_path, "delete", body)
+    plain_arrange = suite.module.arrange
+
+    async def arrange(store: Store, patient_id: int = 3) -> dict[str, Any]:
+        arguments: dict[str, Any] = await plain_arrange(store, patient_id)
+        for number in (1, 2):
+            entry = {"id": number, "patient_id": 2 + number, "position": 1}
+            store.notes[f"entry/{number}"] = entry
+        return arguments
+
+    suite.module.arrange = arrange
+    assert await find(suite) == ""
+
+
 @pytest.mark.parametrize("takes_bills", [True, False])
 async def test_a_record_that_others_still_need_does_not_go_with_another(
     tmp_path: Path, takes_bills: bool

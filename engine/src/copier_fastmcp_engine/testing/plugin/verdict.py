@@ -468,6 +468,8 @@ class Named:
         if not record or self._names_place(record):
             return False
         key = record[-1].rpartition("/")[2]
+        if key.isdecimal():  # other fields may have the same number
+            return False
         fields = set()
         for place, value in self.step.old.items():
             if place[:-1] == record and str(value) == key:
