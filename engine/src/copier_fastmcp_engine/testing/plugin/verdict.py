@@ -36,7 +36,7 @@ RESET: tuple[Any, ...] = ("", 0, False)  # values as which a field begins
 ORDER = re.compile("index|number|order|position|priority|rank|seq|slot|sort")
 COUNT = re.compile("count|items|quota|remaining|size|sum|total|used")
 GROWING = re.compile("bytes|chars|length|lines|words")  # numbers of a text's parts
-REPEATS = 30  # calls that show whether a tool keeps a few records only
+REPEATS = 51  # calls that show whether a tool keeps a few records only
 # How the names of cases begin in which the version is not the record's
 WRONG_VERSION = ("a stale ", "an unknown ", "an empty ")
 
