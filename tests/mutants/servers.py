@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import yaml
@@ -13,7 +14,7 @@ from support import PYTEST, python, render, rendered
 HERE = Path(__file__).parent
 SHARED = "correct"  # correct tools of several servers
 SERVERS = sorted(path.stem for path in HERE.glob("*.yml") if path.stem != SHARED)
-PUBLISHED = sorted(f"published/{path.stem}" for path in HERE.glob("published/*.yml"))
+PUBLISHED = sorted(f"{path.parent.name}/{path.stem}" for path in HERE.glob("*/*.yml"))
 ANY_FINDING = "."  # what a mutant without a pattern of its own has to be found by
 PACKAGE = "mutants_mcp"
 IMPORTS = """\
@@ -176,13 +177,14 @@ def _format_tool(row: Row, handle: str) -> str:
     title = row.name.replace("_", " ").title()
     call = row.declared if "(" in row.declared else f"{row.declared}()"
     head, _, options = call.partition("(")
+    body = indent(row.body, "    ").strip()
     return f"""
 
 @{head}(title="{title}", why="It is a row of a table.", {options}
 async def {row.name}({_format_signature(row.parameters)}) -> Done:
     \"\"\"Do the work of {row.name}.\"\"\"
     b = {handle}
-    {row.body}
+    {body}
     return Done(ok=True)
 """
 
@@ -225,7 +227,7 @@ def _format_probe(row: Row, document: Mapping[str, Any]) -> str:
             pairs.append(f"{argument.arg!r}: {value!r}")
     parameters, lines = _format_identities(row, document)
     body = [*document["arrange"].strip().splitlines(), f"return {{{', '.join(pairs)}}}"]
-    body = [*lines, *([row.arranges] if row.arranges else body)]
+    body = [*lines, *(row.arranges.splitlines() or body)]
     text = "\n".join(f"    {line}" for line in body)
     module = document.get("module", "backend")
     return f"{IMPORTS}\nfrom {PACKAGE}.{module} import *\n\n{row.probe}\n\nasync def arrange({parameters}):\n{text}\n"

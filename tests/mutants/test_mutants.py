@@ -2,8 +2,8 @@
 
 Each file of this folder is a server: its tools that lie under `mutants`, its correct ones under `correct` or in
 correct.yml. A twentieth of two servers is run; the nightly run takes a twentieth of the others.
-`MUTANTS=all uv run pytest -s -m '' tests/mutants` runs all, and prints the table. The servers in `published` run at
-night, with all their rows.
+`MUTANTS=all uv run pytest -s -m '' tests/mutants` runs all, and prints the table. The servers in
+folders (`published`, `published_third`, `edges`) run at night, with all their rows.
 """
 
 import os

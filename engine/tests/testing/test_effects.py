@@ -1,24 +1,44 @@
 """What a call does outside the snapshot is seen: files, programs, the environment, data of modules."""
 
+import atexit
 import contextlib
 import gc
 import importlib
+import itertools
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
+import urllib.request
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
+from copier_fastmcp_engine.testing.plugin import databases
+from copier_fastmcp_engine.testing.plugin.databases import (
+    find_connections,
+    read_content,
+)
 from copier_fastmcp_engine.testing.plugin.effects import Effect, watching_effects
-from copier_fastmcp_engine.testing.plugin.module_state import ModuleState, find_changed
+from copier_fastmcp_engine.testing.plugin.library_state import LibraryState
+from copier_fastmcp_engine.testing.plugin.module_state import (
+    ModuleState,
+    find_changed,
+    find_changed_attributes,
+    read_attributes,
+)
+from copier_fastmcp_engine.testing.plugin.process_state import (
+    find_changed_process,
+    read_process,
+)
 
 
 def watch_effects(work: Callable[[], object]) -> list[str]:
@@ -161,7 +181,44 @@ def test_a_probe_declares_effects_by_kind_or_by_name(
 
 
 SOURCE = """
-import array, collections, functools, io, itertools, queue, random, types
+import array, collections, contextlib, datetime, decimal, functools, io, itertools, pathlib, queue, random, threading, types, typing
+import pydantic
+turns = itertools.cycle("abc")
+pairs = zip(range(9), range(9))
+chained = itertools.chain(range(9), range(9))
+numbered = (n for n in range(9))
+last = datetime.datetime(2020, 1, 1)
+total = decimal.Decimal(0)
+place = pathlib.Path("a")
+names = collections.UserList()
+local = threading.local()
+ready = threading.Event()
+
+class Menu(pydantic.BaseModel):
+    shown: typing.ClassVar[list] = []
+    name: str = ""
+
+def build():
+    built = 0
+    def add():
+        nonlocal built
+        built += 1
+    return add
+
+handlers = {"add": build()}
+note_it = functools.partial(lambda notes, note: notes.append(note), [])
+
+class Log:
+    def __init__(self):
+        self.lines = []
+    def write(self, line):
+        self.lines.append(line)
+
+write_line = Log().write
+
+def remember_keyword(*, kept=[]):
+    kept.append(1)
+
 seen = []
 settings = types.SimpleNamespace(used=0)
 marks = bytearray()
@@ -238,6 +295,21 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         ("slotted.used += 1", ["mine.slotted"]),
         ("step()", ["mine.step.count"]),
         ("cache[len(cache)] = 1", ["mine.cache"]),
+        ("next(turns)", ["mine.turns"]),
+        ("next(pairs)", ["mine.pairs"]),
+        ("next(chained)", ["mine.chained"]),
+        ("next(numbered)", ["mine.numbered"]),
+        ("last += datetime.timedelta(1)", ["mine.last"]),
+        ("total += 1", ["mine.total"]),
+        ("place /= 'b'", ["mine.place"]),
+        ("names.append(1)", ["mine.names"]),
+        ("local.count = 1", ["mine.local"]),
+        ("ready.set()", ["mine.ready"]),
+        ("Menu.shown.append(1)", ["mine.Menu.shown"]),
+        ("handlers['add']()", ["mine.handlers"]),
+        ("note_it(1)", ["mine.note_it"]),
+        ("write_line(1)", ["mine.write_line"]),
+        ("remember_keyword()", ["mine.remember_keyword()"]),
         # memoization and what is made once
         ("cache[1] = 1", []),
         ("client = client or Client()", []),
@@ -271,3 +343,159 @@ def test_left_out_folders_are_not_read(tmp_path: Path, module: ModuleType) -> No
     with contextlib.suppress(KeyError):
         del sys.modules["mine"]
     assert ModuleState(tmp_path).read() == {}
+
+
+class Client:
+    """A backend with attributes besides its data."""
+
+    def __init__(self) -> None:
+        """Hold nothing."""
+        self.hits = 0
+        self.last: str | None = None
+        self.current = "a"
+        self.recent: list[int] = []
+        self.seen: set[int] = set()
+        self.cache: dict[int, int] = {}
+        self.rows: dict[int, int] = {}
+        self.turns = itertools.cycle("abc")
+
+
+@pytest.mark.parametrize(
+    ("code", "changed"),
+    [
+        ("", []),
+        ("client.hits += 1", ["hits"]),
+        ("client.current = 'b'", ["current"]),
+        ("client.recent.append(1)", ["recent"]),
+        ("client.seen.add(1)", ["seen"]),
+        ("client.rows[len(client.rows)] = 1", ["rows"]),
+        ("next(client.turns)", ["turns"]),
+        # what the first call prepares for the next ones
+        ("client.last = client.last or 'token'", []),
+        ("client.rows.setdefault(1, 2)", []),
+        ("client.cache[len(client.cache)] = 1", []),
+    ],
+)
+def test_attributes_of_a_backend_are_compared(code: str, changed: list[str]) -> None:
+    client = Client()
+    states = [read_attributes(client)]
+    for _ in range(2):
+        exec(code, {"client": client})
+        states.append(read_attributes(client))
+    assert find_changed_attributes(*states) == changed
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_changed"),
+    [
+        ("SELECT * FROM a", False),
+        ("INSERT INTO a VALUES (2)", True),
+        ("UPDATE a SET b = 3", True),
+        ("DROP INDEX c", True),
+        ("PRAGMA user_version = 7", True),
+        ("CREATE TEMP TABLE d (e)", False),
+        ("BEGIN; DELETE FROM a; ROLLBACK", False),
+    ],
+)
+def test_a_database_is_compared_as_a_whole(sql: str, is_changed: bool) -> None:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(
+            "CREATE TABLE a (b); CREATE INDEX c ON a (b); INSERT INTO a VALUES (1)"
+        )
+        before = read_content(connection)
+        connection.executescript(sql)
+        assert (read_content(connection) != before) is is_changed
+
+
+def test_a_large_database_is_compared_by_its_count_of_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(databases, "LARGEST", 1)
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE a (b)")
+        before = read_content(connection)
+        assert read_content(connection) == before
+        connection.execute("INSERT INTO a VALUES (1)")
+        assert read_content(connection) != before
+    assert read_content(connection) is None
+
+
+def test_connections_are_found_in_a_backend_and_below() -> None:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        client = SimpleNamespace(db=connection, store=SimpleNamespace(db=connection))
+        assert [*find_connections(client, None)] == ["db", "store.db"]
+
+
+@pytest.mark.parametrize(
+    ("code", "changed"),
+    [
+        ("", []),
+        ("textwrap.last = 5", ["textwrap.last"]),
+        ("textwrap.dedent = lambda text: text", ["textwrap.dedent"]),
+        ("Path.opened = 1", ["pathlib.Path.opened"]),
+        ("textwrap._private = 5", []),
+        ("textwrap.module = re", []),
+        ("import this_is_no_module", []),
+    ],
+)
+def test_patched_libraries_are_seen(
+    monkeypatch: pytest.MonkeyPatch, code: str, changed: list[str]
+) -> None:
+    module = ModuleType("mine")
+    exec("import re, textwrap\nfrom pathlib import Path", vars(module))
+    monkeypatch.setattr(textwrap, "dedent", textwrap.dedent)
+    for name in ("last", "_private", "module"):
+        monkeypatch.setattr(textwrap, name, None, raising=False)
+        monkeypatch.delattr(textwrap, name)
+    monkeypatch.setattr(Path, "opened", None, raising=False)
+    monkeypatch.delattr(Path, "opened")
+    state = LibraryState([__name__.partition(".")[0]])
+    assert state.update([module]) == []
+    with contextlib.suppress(ImportError):
+        run(module, code)
+    assert state.update([module]) == changed
+    assert state.update([module]) == []
+
+
+def test_the_state_of_the_process_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = read_process()
+    assert read_process() == before
+    sys.path.append("/none")
+    mask = os.umask(0o077)
+    changed = read_process()
+    os.umask(mask)
+    assert find_changed_process([before, changed]) == ["umask", "sys.path"]
+
+
+def test_a_function_for_the_end_is_seen_where_each_call_adds_one() -> None:
+    states = [read_process()]
+    for _ in range(2):
+        atexit.register(len, "")
+        states.append(read_process())
+    assert find_changed_process(states) == ["atexit"]
+    assert find_changed_process([states[0], states[1], states[1]]) == []
+    atexit.unregister(len)
+
+
+@pytest.mark.parametrize(
+    ("method", "data", "texts"),
+    [("GET", None, []), ("POST", b"a", ["sent POST to http://127.0.0.1:9/"])],
+)
+def test_a_request_of_urllib_that_writes_is_seen(
+    method: str, data: bytes | None, texts: list[str]
+) -> None:
+    request = urllib.request.Request("http://127.0.0.1:9/", data, method=method)
+
+    def work() -> None:
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(request)
+
+    assert watch_effects(work) == texts
+
+
+def test_a_signal_is_seen() -> None:
+    with contextlib.suppress(OSError):
+        assert watch_effects(lambda: os.kill(os.getpid(), 0)) == []
+    text = f"sent a signal to process {os.getpid()}"
+    assert watch_effects(lambda: os.kill(os.getpid(), signal.SIGCONT)) == [text]

@@ -18,6 +18,7 @@ from fastmcp.exceptions import ToolError
 from copier_fastmcp_engine.policy import WIRE_NAMES
 from copier_fastmcp_engine.testing.backend import Backend
 from copier_fastmcp_engine.testing.cases import Case
+from copier_fastmcp_engine.testing.plugin.library_state import LibraryState
 from copier_fastmcp_engine.testing.plugin.module_state import ModuleState
 from copier_fastmcp_engine.testing.plugin.probe import Probe
 from copier_fastmcp_engine.testing.plugin.suite import (
@@ -94,6 +95,7 @@ class StubSuite:
         self.module_state = ModuleState(folder)
         self.writes: Callable[[Any], bool] = lambda tool: False
         self.watching_calls: Callable[..., Any] = lambda: contextlib.nullcontext([])
+        self.library_state = LibraryState([])
 
     def connect(self) -> Backend:
         self.store = Store()
@@ -121,8 +123,8 @@ class StubSuite:
             return steps
         for step in steps or ():
             assert step == "asks"
-            assert self.on_question is not None
-            await self.on_question()
+            if self.on_question is not None:
+                await self.on_question()
         return {}
 
     def declare(self, behavior: str) -> None:

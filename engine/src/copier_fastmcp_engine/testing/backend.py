@@ -8,7 +8,10 @@ class Backend:
 
     Attributes:
         client: What `arrange` gets.
+        has_own_client: Whether the engine makes the client, not the project.
     """
+
+    has_own_client = False
 
     def __init__(self, client: Any) -> None:
         self.client = client

@@ -33,10 +33,17 @@ BEFORE_EXTENSION = r"(?=(\.[^/]*)?$)"
 LARGE = 1000  # more than the limits that a tool sets itself
 SMALL = (-1, 0)  # less than a tool may expect
 UNLIKE = "qjz"  # a text that is in no other one, and in which no other one is
+WILDCARDS = ("*", "%")  # what names everything in patterns
+STRANGE = " ÄÖ "  # a text with spaces around it, in upper case, and not in ASCII
+LONG = "x" * 2000
+LIMITS = ("enum", "format", "maxLength", "minLength", "pattern")  # of a text
+FIRST = "only the first of "  # how the name of a case begins that names fewer records
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TARGET = re.compile(
     "new_|to_|target|dest"
 )  # how parameters begin that name where something goes
+# Parameters whose empty text names the root
+FOLDER = re.compile("dir|file|folder|path|prefix|uri|url")
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,8 @@ class Variant:
         repeat_arguments: What the second call gets, where that is something else.
         loses: As in `Case`.
         identities: The parameters that name the record.
+        is_at_edge: Whether a second call proves nothing more.
+        names_nothing: Whether its identity is that of no record, so that it may change none.
     """
 
     arguments: Arguments
@@ -87,6 +96,8 @@ class Variant:
     repeat_arguments: Arguments | None = None
     loses: Collection[str] = ()
     identities: Collection[str] = ()
+    is_at_edge: bool = False
+    names_nothing: bool = False
 
 
 def parse_probe(path: Path) -> dict[str, Any]:
@@ -227,6 +238,11 @@ class Variants:
         for name, value in self.arguments.items():
             yield from self._vary_identity(name, value)
         yield from self.unsure
+        for name in self.names:
+            yield from self._vary_absent(name)
+        for name, schema in self.tool.parameters.items():
+            yield from self._vary_extremes(name, schema)
+        yield from self._vary_all()
 
     def _vary(self, name: str, value: Any, title: str = "") -> Variant:
         text = str(value).lower() if isinstance(value, bool) else repr(value)
@@ -253,7 +269,6 @@ class Variants:
             yield from changed
         elif not is_passed:
             self.unsure += changed[:1]
-        self.unsure += self._vary_size(name, schema)
         if is_passed and name not in self.required:
             fewer = self.arguments.copy()
             del fewer[name]
@@ -267,52 +282,149 @@ class Variants:
         adds_record = self.behavior in ("create", "ensure")
         if adds_record and is_passed and name not in self.names:
             for variant in changed[:1]:
-                then = replace(
-                    variant,
-                    name=f"then {variant.name}",
-                    repeat_arguments=variant.arguments,
-                )
-                self.unsure.append(replace(then, arguments=self.arguments))
+                self.unsure.append(self._follow(variant))
 
-    def _vary_size(self, name: str, schema: Mapping[str, Any]) -> list[Variant]:
-        """Return variants of a read with small numbers, and with the largest one that a parameter accepts."""
-        if self.behavior != "read" or name in self.names:
-            return []
-        for part in list_alternatives(schema):
-            if part.get("type") == "integer" and "enum" not in part:
-                return [self._vary(name, size) for size in _list_sizes(part)]
-        return []
+    def _vary_extremes(self, name: str, schema: Mapping[str, Any]) -> Iterator[Variant]:
+        """Yield variants with values at the edges of what a parameter accepts."""
+        is_target = TARGET.match(name) or name in self.versions
+        if name in self.names or is_target:
+            return
+        for value in list_extremes(schema, self.behavior):
+            if value == self.arguments.get(name):
+                continue
+            variant = self._vary(name, value, f"{name}={_shorten(value)}")
+            if self.behavior != "append":
+                variant = replace(variant, is_at_edge=True)
+            if self.behavior in ("create", "ensure"):
+                yield self._follow(variant)
+            else:
+                yield variant
+
+    def _follow(self, variant: Variant) -> Variant:
+        """Return the author's call, and after it that of a variant."""
+        return replace(
+            variant,
+            arguments=self.arguments,
+            name=f"then {variant.name}",
+            repeat_arguments=variant.arguments,
+        )
+
+    def _vary_all(self) -> Iterator[Variant]:
+        """Yield a variant in which all optional arguments differ at once."""
+        changed = {}
+        for name, schema in self.tool.parameters.items():
+            if name in self.required or name in self.names or name in self.versions:
+                continue
+            old = self.arguments.get(name, schema.get("default"))
+            for value in sample_values(schema):
+                if value != old:
+                    changed[name] = value
+                    break
+        if len(changed) > 1:
+            arguments = self.arguments | changed
+            title = f"all of {', '.join(changed)}"
+            yield replace(self.plain, arguments=arguments, name=title)
 
     def _adds_text(self, name: str, schema: Mapping[str, Any]) -> bool:
         """Tell whether a parameter is a text that is added to another one."""
         value = self.arguments.get(name)
         is_text = isinstance(value, str) and name not in self.names
-        limits = ("enum", "format", "maxLength", "minLength", "pattern")
-        is_free = not any(key in schema for key in limits)
+        is_free = not any(key in schema for key in LIMITS)
         return self.behavior == "append" and is_text and is_free
 
     def _vary_identity(self, name: str, value: Any) -> Iterator[Variant]:
-        """Yield a variant with a stale version, or with a record that does not exist."""
+        """Yield variants with another version, or with a record that does not exist."""
         item = value[0] if isinstance(value, list) and value else value
-        is_version = name in self.versions and isinstance(value, (str, int))
-        if is_version and self.behavior in ("update", "delete"):
-            yield self._vary(name, other_identity(value, BEFORE), f"a stale {name}")
+        if name in self.versions and isinstance(value, (str, int)):
+            if self.behavior in ("update", "delete"):
+                yield from self._vary_version(name, value)
         elif name in self.names or (self.behavior == "read" and isinstance(value, str)):
             absent = other_identity(item, ABSENT)
-            if absent != item:
-                yield self._vary(name, [absent] if isinstance(value, list) else absent)
-            schema = self.tool.parameters.get(name, {})
-            if isinstance(value, list) and not schema.get("minItems"):
+            if absent == item:
+                return
+            if not isinstance(value, list):
+                yield replace(self._vary(name, absent), names_nothing=True)
+                return
+            yield self._vary(name, [absent])
+            fewest = self.tool.parameters.get(name, {}).get("minItems", 0)
+            if len(value) > 1 >= fewest:
+                yield self._vary(name, value[:1], f"{FIRST}{name}")
+            yield self._vary(name, [*value, absent])
+            yield self._vary(name, [*value, *value])
+            if not self.tool.parameters.get(name, {}).get("minItems"):
                 yield self._vary(name, [])
 
+    def _vary_version(self, name: str, value: str | int) -> Iterator[Variant]:
+        """Yield variants with a version that is not the record's."""
+        yield self._vary(name, other_identity(value, BEFORE), f"a stale {name}")
+        yield self._vary(name, other_identity(value, BEHIND), f"an unknown {name}")
+        schema = self.tool.parameters.get(name, {})
+        is_free = not any(key in schema for key in LIMITS)
+        if isinstance(value, str) and name in self.required and is_free:
+            yield self._vary(name, "", f"an empty {name}")
 
-def _list_sizes(schema: Mapping[str, Any]) -> list[int]:
-    """Return small numbers that a schema allows, and the largest one."""
-    lower_limits = ("minimum", "exclusiveMinimum")
-    sizes: list[int] = []
-    if not any(key in schema for key in lower_limits):
-        sizes += SMALL
-    return [*sizes, min(LARGE, schema.get("maximum", LARGE))]
+    def _vary_absent(self, name: str) -> Iterator[Variant]:
+        """Yield variants with identities that name no record, but may be taken for all of them."""
+        value = self.arguments.get(name)
+        schema = self.tool.parameters.get(name, {})
+        if any(key in schema for key in (*LIMITS, "anyOf")):
+            return
+        if isinstance(value, str):
+            texts = WILDCARDS if FOLDER.search(name) else ("", *WILDCARDS)
+            for text in texts:
+                yield replace(self._vary(name, text), names_nothing=True)
+        elif type(value) is int:
+            for number in _list_small(schema):
+                if number != value:
+                    yield replace(self._vary(name, number), names_nothing=True)
+
+
+def _list_small(schema: Mapping[str, Any]) -> list[int]:
+    """Return small numbers that a schema allows."""
+    lowest = schema.get("minimum", schema.get("exclusiveMinimum", -2) + 1)
+    return [number for number in SMALL if number >= lowest]
+
+
+def list_extremes(schema: Mapping[str, Any], behavior: str) -> list[Any]:
+    """Return values at the edges of what a schema allows: nothing, small, large, unusual.
+
+    Args:
+        schema: The schema of a parameter that names no record.
+        behavior: The behavior of the tool; a read gets more values than a write.
+    """
+    values: list[Any] = []
+    for part in list_alternatives(schema):
+        kind = part.get("type") if "enum" not in part else ""
+        if kind == "null":
+            values.append(None)
+        elif kind in ("integer", "number"):
+            values += _list_small(part)
+            if behavior == "read":
+                values.append(min(LARGE, part.get("maximum", LARGE)))
+        elif kind == "string":
+            values += _list_texts(part, behavior)
+        elif kind == "array" and not part.get("minItems"):
+            values.append([])
+        elif kind == "object" and not part.get("required"):
+            values.append({})
+    return values
+
+
+def _list_texts(schema: Mapping[str, Any], behavior: str) -> list[str]:
+    """Return unusual texts that a schema allows."""
+    if any(key in schema for key in LIMITS):
+        return []
+    if behavior == "read":
+        return ["", *WILDCARDS, STRANGE, LONG]
+    return ["", STRANGE, LONG] if behavior == "append" else [""]
+
+
+def _shorten(value: Any) -> str:
+    """Return a value as the name of a case shows it."""
+    text = repr(value)
+    return (
+        text if len(text) < len(LONG) else f"'{LONG[:3]}...' ({len(LONG)} characters)"
+    )
 
 
 def _is_choice(schema: Mapping[str, Any]) -> bool:

@@ -1,5 +1,6 @@
 """The changes of data between two snapshots, value by value."""
 
+import contextlib
 import re
 import time
 from collections import Counter
@@ -22,9 +23,17 @@ LIVES = re.compile("active|enable|visible")
 OVER = re.compile(
     "archived|cancelled|canceled|closed|deleted|disabled|expired|inactive|removed|revoked"
 )
+BEGUN = re.compile(
+    "booked|draft|new|open|pending|planned|queued|scheduled|todo|waiting"
+)
+REACHED = re.compile(
+    "accepted|approved|completed|confirmed|delivered|done|finished|held|paid|published|refunded|resolved|seen|sent|shipped|signed"
+    "|submitted|succeeded"
+)
 STATE = re.compile("(mode|phase|state|status)$")
 MOMENT = 60  # seconds that a time may differ from now
 AHEAD = 400 * 86_400  # seconds by which the clock of a proof is ahead, where it is
+EARLIEST = 10**9  # seconds since 1970: a smaller number is no time of a test
 SHOWN = 4  # places in a message
 
 
@@ -53,6 +62,23 @@ def is_same(old: Any, new: Any) -> bool:
             return False
         return all(map(is_same, old, new))
     return bool(old == new)
+
+
+def find_reordered(old: Any, new: Any, place: Place = ()) -> Place | None:
+    """Return the place of a list whose elements are in another order, or nothing."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in old.keys() & new.keys():
+            if found := find_reordered(old[name], new[name], (*place, name)):
+                return found
+    elif isinstance(old, list) and isinstance(new, list):
+        before = list(map(_identify, old))
+        after = list(map(_identify, new))
+        if before != after and sorted(before) == sorted(after):
+            return place
+        for number, (earlier, later) in enumerate(zip(old, new, strict=False)):
+            if found := find_reordered(earlier, later, (*place, str(number))):
+                return found
+    return None
 
 
 def iterate_values(data: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
@@ -85,15 +111,30 @@ def is_element(place: Place) -> bool:
     return "".join(place[-2:-1])[:2] == "[]"
 
 
+def _parse_moment(value: Any) -> float | None:
+    """Return the time that a value is, in seconds; None where it is none."""
+    if isinstance(value, float):
+        return value
+    with contextlib.suppress(ValueError, OverflowError):
+        return datetime.fromisoformat(str(value)).timestamp()
+    return None
+
+
 def is_now(value: Any) -> bool:
     """Return whether a value is the present time, which differs from call to call."""
-    try:
-        if not isinstance(value, float):
-            value = datetime.fromisoformat(str(value)).timestamp()
-    except (ValueError, OverflowError):
+    moment = _parse_moment(value)
+    if moment is None:
         return False
-    difference = float(value) - time.time()
+    difference = moment - time.time()
     return abs(difference) < MOMENT or abs(difference - AHEAD) < MOMENT
+
+
+def is_same_moment(old: Any, new: Any) -> bool:
+    """Return whether two values are times that differ only since one of them was computed later."""
+    earlier, later = _parse_moment(old), _parse_moment(new)
+    if earlier is None or later is None or earlier < EARLIEST:
+        return False
+    return abs(later - earlier) < MOMENT
 
 
 def _is_number(value: Any) -> bool:
@@ -161,6 +202,15 @@ class Change:
         if isinstance(self.old, str) and isinstance(self.new, str):
             return self.old in self.new
         return False
+
+
+def resets_state(change: Change) -> bool:
+    """Return whether a state that was reached, or an end, becomes one in which records begin."""
+    if not STATE.search(change.kind):
+        return False
+    old, new = str(change.old).lower(), str(change.new).lower()
+    was_reached = REACHED.fullmatch(old) or OVER.fullmatch(old)
+    return bool(was_reached and BEGUN.fullmatch(new))
 
 
 def _key(kind: str, value: Any) -> tuple[str, str]:

@@ -43,6 +43,14 @@ EFFECTS = {
 TEXTS = ("query", "q", "search", "text", "term")
 SIZES = ("limit", "per_page", "page_size", "max_results")
 CONFLICT = 409
+# Headers, and a field of the query, by which a request has another method than it seems
+OVERRIDES = ("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override")
+OVERRIDE_FIELD = "_method"
+# Last parts of a path that are verbs of a write, even behind GET
+WRITE_VERBS = re.compile(
+    "(bulk-|force-)?(activate|approve|cancel|clear|deactivate|delete|destroy|disable|enable|erase|logout|mark-?read|purge|reject"
+    "|remove|reset|restart|revoke|shutdown|trigger|unsubscribe)"
+)
 VERSIONS = ("etag", "version", "if_match", "revision")
 Record = dict[str, Any]
 Refusal = tuple[int, str]  # the status and the message that refuse a write
@@ -90,13 +98,17 @@ def _host_of(event: str, args: tuple[Any, ...]) -> str:
 
 
 class Sent(NamedTuple):
-    """A request that a tool sent, what it does, whether it does more when it is sent again, and its status."""
+    """A request that a tool sent, what it does, whether it does more when it is sent again, and its status.
+
+    `disguise` is what a safe method hides, empty where it hides nothing.
+    """
 
     method: str
     path: str
     effect: Effect
     accumulates: bool
     status: int
+    disguise: str = ""
 
 
 @dataclass(frozen=True)
@@ -175,7 +187,12 @@ class Fake:
             self.apply_effect(effect, places, request, rule)
             accumulates, self.records = self.records != once, once
         status = answer.status_code
-        self.sent.append(Sent(request.method, f"/{path}", effect, accumulates, status))
+        disguise = "" if rule else find_disguise(path, request)
+        if path in self.records:
+            disguise = find_override(request)
+        self.sent.append(
+            Sent(request.method, f"/{path}", effect, accumulates, status, disguise)
+        )
         if rule.get("lists") and answer.is_success:
             return httpx2.Response(answer.status_code, json=[answer.json()])
         return answer
@@ -249,6 +266,8 @@ class Fake:
             return 409, f"{path} is there already"
         if effect in ("merges", "removes", "sets") and place is None:
             has_children = any(p.startswith(f"{path}/") for p in self.records)
+            if request.url.path.endswith("/"):  # the name of a record is empty
+                return 404, f"there is no {path}/"
             if effect != "removes" or not has_children:
                 return missing
         if effect == "merges" and old is None:
@@ -422,6 +441,24 @@ def body_of(request: httpx2.Request) -> Record:
     return {"body": content.decode("latin-1")}
 
 
+def find_override(request: httpx2.Request) -> str:
+    """Return the method that a request of a safe method demands in another place, or nothing."""
+    demanded = [request.headers.get(name, "") for name in OVERRIDES]
+    demanded.append(request.url.params.get(OVERRIDE_FIELD, ""))
+    for method in demanded:
+        if method and method.upper() not in SAFE:
+            return f"as {method.upper()}"
+    return ""
+
+
+def find_disguise(path: str, request: httpx2.Request) -> str:
+    """Return how a request of a safe method writes, or nothing."""
+    verb = path.rpartition("/")[2].lower().replace("_", "-")
+    if request.method in SAFE and WRITE_VERBS.fullmatch(verb):
+        return "whose path ends in a verb of a write"
+    return find_override(request)
+
+
 def without_versions(record: Record) -> Record:
     """Return a record without the fields that name its version."""
     return {name: value for name, value in record.items() if name not in VERSIONS}
@@ -519,6 +556,8 @@ def build_failure(status: int, message: str) -> httpx2.Response:
 class FakedBackend(Backend):
     """The client of an API in front of its fake."""
 
+    has_own_client = True
+
     def __init__(self, client: Any, fake: Fake) -> None:
         """Let the client send everything to the fake."""
         super().__init__(client)
@@ -546,6 +585,8 @@ class FakedBackend(Backend):
             is_read = sent.method in SAFE or sent.effect in ("finds", "reads")
             if read_only and not is_read:
                 return f"it says read-only, but sent {request}"
+            if read_only and sent.disguise:
+                return f"it says read-only, but sent {request}, {sent.disguise}"
             if idempotent and sent.method not in IDEMPOTENT and sent.accumulates:
                 return f"it says idempotent, but sent {request}, which does more when it is sent again"
         if not self.fake.sent:

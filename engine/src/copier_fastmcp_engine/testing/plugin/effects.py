@@ -40,6 +40,7 @@ PROGRAM_EVENTS = (
 )
 ENVIRONMENT_EVENTS = ("os.putenv", "os.unsetenv")
 RENAMED = "os.rename"
+READING = ("GET", "HEAD", "OPTIONS")  # methods of HTTP
 WRITTEN = "opened for writing"
 WRITE_AHEAD_LOG = "-wal"  # the end of the name of the file that SQLite writes first
 COMPILED = "__pycache__"  # which an import writes
@@ -54,7 +55,7 @@ class Effect:
     """One thing that a call did.
 
     Attributes:
-        kind: `files`, `programs`, `environment`, `globals` or `tools`; `effects` of a probe may name it.
+        kind: `files`, `programs`, `environment`, `network`, `globals` or `tools`; `effects` of a probe may name it.
         subject: A path, a program or a name; `effects` may name it too, also as a pattern.
         text: What happened, as a message words it.
     """
@@ -214,10 +215,33 @@ def _on_environment(watch: Watch, _event: str, arguments: tuple[Any, ...]) -> No
     watch.effects.append(Effect("environment", name, text))
 
 
+def _on_request(watch: Watch, _event: str, arguments: tuple[Any, ...]) -> None:
+    """Note a request of urllib that does not only read."""
+    url, data, _headers, method = arguments
+    if method not in READING or data is not None:
+        text = f"sent {method} to {url}"
+        watch.effects.append(Effect("network", str(url), text))
+
+
+def _on_mail(watch: Watch, _event: str, arguments: tuple[Any, ...]) -> None:
+    host = str(arguments[1])
+    watch.effects.append(Effect("network", host, f"connected to send mail by {host}"))
+
+
+def _on_signal(watch: Watch, _event: str, arguments: tuple[Any, ...]) -> None:
+    if not arguments[1]:
+        return  # it only asks whether the process runs
+    text = f"sent a signal to process {arguments[0]}"
+    watch.effects.append(Effect("programs", str(arguments[0]), text))
+
+
 Handler = Callable[[Watch, str, tuple[Any, ...]], None]
 _HANDLERS: dict[str, Handler] = {
     "open": _on_open,
     "os.chdir": _on_directory,
+    "os.kill": _on_signal,
+    "smtplib.connect": _on_mail,
+    "urllib.Request": _on_request,
     "socket.connect": _on_connection,
     "socket.getaddrinfo": _on_connection,
     "socket.bind": _on_connection,

@@ -2,26 +2,50 @@
 
 import asyncio
 import contextlib
+import datetime
+import functools
 import inspect
 import io
-import itertools
 import operator
 import os
 import queue
 import re
 import sys
+import threading
+import uuid
+import warnings
 from array import array
-from collections import deque
+from collections import UserList, deque
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from types import FunctionType, ModuleType, SimpleNamespace
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path, PurePath
+from types import (
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any
 
 CACHE = re.compile("cache|memo", re.IGNORECASE)
 DEEPEST = 6
 LARGEST = 10_000  # elements of a container that are compared one by one
 PLAIN = (bool, int, float, complex, str, bytes)
-COLLECTIONS = (Mapping, list, tuple, set, frozenset, deque)
+# Values of Python's library that never change, and are compared by their text
+FIXED = (
+    datetime.date,
+    datetime.time,
+    datetime.timedelta,
+    Decimal,
+    Fraction,
+    PurePath,
+    range,
+    uuid.UUID,
+)
+COLLECTIONS = (Mapping, list, tuple, set, frozenset, deque, UserList)
+ITERATORS = ("builtins", "itertools")  # modules whose iterators show their state
 OBJECT = "object"  # stands for a value whose content is not compared
 State = dict[str, Any]
 
@@ -84,9 +108,11 @@ def _iterate_data(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def _iterate_class(owner: str, cls: type) -> Iterator[tuple[str, Any]]:
-    if hasattr(cls, "__pydantic_fields__"):  # whose attributes pydantic makes
-        return
+    is_model = hasattr(cls, "__pydantic_fields__")  # whose attributes pydantic makes
+    class_variables = getattr(cls, "__class_vars__", ())
     for name, value in list(vars(cls).items()):
+        if is_model and name not in class_variables:
+            continue
         if name.startswith("_abc") or (name.startswith("__") and name.endswith("__")):
             continue
         if isinstance(value, FunctionType):
@@ -101,7 +127,9 @@ def _iterate_function(owner: str, function: FunctionType) -> Iterator[tuple[str,
     for name, value in list(vars(function).items()):
         if not name.startswith("__"):
             yield f"{owner}.{name}", _freeze(value)
-    for default in function.__defaults__ or ():
+    defaults = [*(function.__defaults__ or ())]
+    defaults += (function.__kwdefaults__ or {}).values()
+    for default in defaults:
         if isinstance(default, (list, dict, set, deque)):
             yield f"{owner}()", _freeze(default)
 
@@ -122,6 +150,8 @@ def _freeze(value: Any, depth: int = 0) -> Any:
     """Return a value that can be compared later, whatever happens to the original."""
     if value is None or isinstance(value, PLAIN):
         return value
+    if isinstance(value, FIXED):
+        return f"{type(value).__name__} {value!r}"
     if depth >= DEEPEST:
         return OBJECT
     if isinstance(value, COLLECTIONS):
@@ -148,11 +178,54 @@ def _freeze_library_object(value: Any, depth: int) -> Any:
             content = _freeze_items(value.queue, depth)
         case asyncio.Queue():
             content = value.qsize()
-        case itertools.count():
-            content = repr(value)
-        case Iterator():
-            content = operator.length_hint(value)
+        case threading.Event() | asyncio.Event():
+            content = value.is_set()
+        case _:
+            content = _freeze_holder(value, depth)
     return content
+
+
+def _freeze_holder(value: Any, depth: int) -> Any:
+    """Return the content of what holds data in a function, a method or an iterator; of anything else nothing."""
+    content: Any = OBJECT
+    match value:
+        case threading.local():
+            content = _freeze(vars(value), depth)
+        case MethodType():
+            content = _freeze(value.__self__, depth)
+        case functools.partial():
+            content = _freeze([value.func, value.args, value.keywords], depth)
+        case FunctionType():
+            content = _freeze_function(value, depth)
+        case Iterator():
+            content = _freeze_iterator(value, depth)
+    return content
+
+
+def _freeze_function(function: FunctionType, depth: int) -> Any:
+    """Return the data that a function holds which is no global of a module: its closure, attributes and defaults."""
+    if _is_library(function.__code__.co_filename):
+        return OBJECT
+    data = {}
+    for name, value in _iterate_function("", function):
+        if not CACHE.search(name):
+            data[name] = value
+    return _freeze(data, depth) if data else OBJECT
+
+
+def _freeze_iterator(value: Any, depth: int) -> Any:
+    """Return how far an iterator has come, without a step."""
+    if isinstance(value, GeneratorType):
+        frame = value.gi_frame
+        if frame is None:
+            return "ended"
+        return [frame.f_lasti, _freeze(dict(frame.f_locals), depth)]
+    if type(value).__module__ in ITERATORS:
+        with contextlib.suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # until Python 3.14 removes it
+            parts = value.__reduce__()
+            return _freeze([part for part in parts if not callable(part)], depth)
+    return operator.length_hint(value)
 
 
 def _measure_file(file: Any) -> Any:
@@ -221,5 +294,34 @@ def find_changed(before: State, after: State, final: State) -> list[str]:
         is_made = old is None and kind == OBJECT
         is_cached = CACHE.search(name.rpartition(".")[2]) and after.get(name) == new
         if not is_made and not is_cached:
+            changed.append(name)
+    return changed
+
+
+def read_attributes(client: object) -> State:
+    """Return the attributes of a backend; the data that snapshot() shows is among them."""
+    state: State = {}
+    for name, value in list(getattr(client, "__dict__", {}).items()):
+        if not CACHE.search(name):
+            state[name] = (type(value), _freeze(value))
+    return state
+
+
+def find_changed_attributes(before: State, after: State, final: State) -> list[str]:
+    """Return the names of attributes that calls changed; what the first call prepares for the next ones is none.
+
+    Args:
+        before: The state before the first call.
+        after: The state after it.
+        final: The state after the last call.
+    """
+    changed = []
+    for name, (kind, new) in final.items():
+        old_kind, old = before.get(name, (type(None), None))
+        if old == new and old_kind is kind:
+            continue
+        is_prepared = old in (None, False, "", []) or kind in (dict, object)
+        is_stable = after.get(name) == (kind, new) and kind is not set
+        if not (is_prepared and is_stable):
             changed.append(name)
     return changed

@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,11 @@ if TYPE_CHECKING:
     from .suite import Suite
 
 Prepare = Callable[[Any], Awaitable[Any]]
-MANY = 21  # records: more than the small limits that tools keep (3, 5, 10, 20)
+SEVERAL = 21  # records: more than the small limits that tools keep (3, 5, 10, 20)
+MANY = 51  # the same for tools that read or add
+KINDS = 8  # other kinds of records next to one
+# Identities that are the same in upper and in lower case
+CASELESS = re.compile("domain|host|login|mail|url|user")
 
 
 @dataclass(frozen=True)
@@ -58,15 +63,28 @@ class IdentityParameter:
             identity: Any = [other_identity(self.value[0], mark)] if self.value else []
         else:
             identity = other_identity(self.value, mark)
+        return self._prepare_as(identity)
 
+    def prepare_lookalikes(self) -> list[Prepare]:
+        """Return what arranges records whose identities a careless comparison takes for this one."""
+        if not isinstance(self.value, str):
+            return []
+        others = []
+        if not CASELESS.search(self.name):
+            others.append(self.value.swapcase())
+        others.append(re.sub("_", "x", self.value, count=1))
+        others.append(f"{self.value} ")
+        return [self._prepare_as(other) for other in others if other != self.value]
+
+    def _prepare_as(self, identity: Any) -> Prepare:
         async def arrange(client: Any) -> None:
             await self.arrange(client, **{self.name: identity})
 
         return arrange
 
-    def prepare_many(self) -> Crowd:
+    def prepare_many(self, count: int) -> Crowd:
         """Return what arranges many others: one in order before the record, the others behind it, not in order."""
-        neighbors = [self.prepare(f"{BEHIND}{n:02}") for n in range(MANY, 1, -1)]
+        neighbors = [self.prepare(f"{BEHIND}{n:02}") for n in range(count, 1, -1)]
         early, late = neighbors[::2], neighbors[1::2]
         early += [self.prepare(BEFORE)]
         whole = Population(run_all(early), run_all(late))
@@ -137,19 +155,48 @@ def list_neighbors(
     if identity is None:
         return [Population(after=arrange)]
     before, after = identity.prepare(BEFORE), identity.prepare(BEHIND)
-    return [Population(before, after), Population(after=after)]
+    populations = [Population(before, after), Population(after=after)]
+    lookalikes = identity.prepare_lookalikes()
+    for count in range(1, len(lookalikes) + 1):
+        whole = Population(before, run_all([after, *lookalikes[:count]]))
+        populations.insert(0, whole)
+    return populations
 
 
 def list_crowds(
     arrange: Prepare,
     identity: IdentityParameter | None,
     borrowed: Iterator[IdentityParameter],
+    count: int,
 ) -> Iterator[Crowd]:
     """Yield the ways to add many records."""
     if identity is not None:
-        yield identity.prepare_many()
+        yield identity.prepare_many(count)
     else:
-        whole = Population(after=run_all([arrange] * MANY))
+        whole = Population(after=run_all([arrange] * count))
         yield Crowd(whole, Population(after=arrange))
     for sibling in borrowed:
-        yield sibling.prepare_many()
+        yield sibling.prepare_many(count)
+
+
+def list_other_kinds(suite: "Suite", tool: "Tool") -> Population | None:
+    """Return what the probes of other tools arrange of other records; None where there are none."""
+    record = find_record(tool.name, suite.tables)
+    prepares: dict[str, Prepare] = {}
+    for other in suite.proven_tools:
+        kind = find_record(other.name, suite.tables)
+        if kind == record or kind in prepares or len(prepares) == KINDS:
+            continue
+        with contextlib.suppress(
+            Exception
+        ):  # a probe that is broken fails its own test
+            prepares[kind] = suite.probe_module(other.name).arrange
+    if not prepares:
+        return None
+
+    async def prepare(client: Any) -> None:
+        for step in prepares.values():
+            with contextlib.suppress(Exception):  # it may need what is there already
+                await step(client)
+
+    return Population(after=prepare)

@@ -16,13 +16,14 @@ from mcp.shared.exceptions import MCPError
 
 from .. import lock
 from ..backend import Backend
-from ..cases import Case, Variant, Variants, list_cases
+from ..cases import LONG, Case, Variant, Variants, list_cases
 from ..changes import (
     Step,
     describe_calls,
     find_changed_places,
     format_changes,
     is_same,
+    is_same_moment,
     to_json_data,
 )
 from ..proofs import DECLARED, is_recorded
@@ -33,27 +34,37 @@ from .backend_methods import (
     remember_functions,
     remember_methods,
 )
+from .completeness import ERAS
+from .effects import Effect
 from .leftovers import Leftovers
-from .observation import Observation
+from .observation import OUTSIDE, Observation
 from .populations import (
+    MANY,
+    SEVERAL,
     Population,
     borrow_identity,
     find_identity,
     list_crowds,
     list_neighbors,
+    list_other_kinds,
 )
 from .problems import Problem, fail_unless
 from .shifted_clock import clock_ahead
 from .suite import Suite
 from .verdict import KEEPS, REPEATS, Judge
 
-MOST = 12  # cases of a tool in which one argument differs
+MOST = 16  # cases of a tool in which one argument differs
+MOST_READS = 40  # calls of a read that are judged together
+AGAIN = 6  # calls of a tool, each the same, that have to change nothing more
+MOST_PAGES = 30
 WAY = "write `async def arrange(backend)` that returns its arguments, or unprobed = 'why not'"
 SNAPSHOT = "return all data from snapshot(), or say `unprobed` in its probe"
 SAMPLES = "sampling/createMessage"
 ASK = "use `ask` from the policy, which works in every protocol"
 ASK_EARLY = "ask all questions before the first side effect: with each answer the body runs again"
 CROWD = "many other records"
+OTHER_KINDS = "records of other kinds"
+IN_TURN = "several calls in turn"
 LATER = "a clock 400 days ahead"
 CURSOR = re.compile("cursor|token|next|continu")
 SIZE = re.compile("limit|page_size|per_page|max_results")
@@ -107,6 +118,7 @@ class Probe:
         self.tool = tool
         self.call = call
         self.name = tool.name
+        self.era = era
         declaration = self.suite.served[tool.name].declaration
         self.judge = Judge(
             tool=tool,
@@ -134,6 +146,7 @@ class Probe:
         self._fail_unless(is_ready, Problem("probe-present", missing, WAY))
         self.neighbors = Population()
         self.crowd: Population | None = None
+        self.other_kinds: Population | None = None
         self.repeated: list[
             Step | str
         ] = []  # what each second call did, or how it was refused
@@ -159,6 +172,26 @@ class Probe:
 
     async def prove(self, *, with_variants: bool) -> None:
         """Run the author's cases, and those that follow from the first one; the test fails where a hint is untrue."""
+        modules = self.suite.module_state.list_modules()
+        # What a library holds is compared once, in the protocol in which each tool is called first
+        compares_libraries = self.judge.truth["read_only"] and self.era == ERAS[0]
+        if compares_libraries:
+            self.suite.library_state.update(modules)
+        await self._prove_cases(with_variants=with_variants)
+        if compares_libraries:
+            self._fail_if(self._find_patched(self.suite.library_state.update(modules)))
+
+    def _find_patched(self, names: list[str]) -> Problem | None:
+        """Return that a read changed the modules of libraries, or nothing."""
+        declared = getattr(self.module, "effects", {})
+        for name in names:
+            effect = Effect("globals", name, f"changed {name}")
+            if not effect.is_declared(declared):
+                text = f"it says read-only, but {effect.text}"
+                return Problem("read-only-proven", text, OUTSIDE)
+        return None
+
+    async def _prove_cases(self, *, with_variants: bool) -> None:
         backend, cases = await self.prepare()
         self._check_replaced(backend)
         data = await self.snapshot(backend)
@@ -168,16 +201,67 @@ class Probe:
             names = case.identities or self.judge.find_names(case.arguments, data)
             variants.append(Variant(case.arguments, loses=case.loses, identities=names))
         first = variants[0]
-        if with_variants:
-            await self.find_populations(cases[0], [*first.identities], data)
-            variants += self._list_variants(cases[0], first)
         for variant in variants:
             self._fail_if(await self.run(variant), variant.name)
         if with_variants:
-            if self.judge.behavior in ADDING:
-                problem = await self.run_repeatedly(first)
-                self._fail_if(problem, f"{REPEATS} more calls")
-            self._fail_if(self.find_unproven_claim(first.arguments))
+            await self._prove_variants(cases[0], first, data)
+
+    async def _prove_variants(self, case: Case, first: Variant, data: Any) -> None:
+        """Run the cases that follow from the author's first one, and the first one many times."""
+        await self.find_populations(case, [*first.identities], data)
+        is_read = self.judge.truth["read_only"]
+        candidates = self._list_candidates(case, first)
+        if is_read:
+            reads = self._limit(first, candidates, MOST_READS)
+            await self._prove_in_turn(first, reads)
+            candidates = []
+        absent, candidates = await self._split_absent(candidates)
+        variants = absent + self._limit(first, candidates, MOST)
+        variants += self._list_populated(first)
+        for variant in variants:
+            self._fail_if(await self.run(variant), variant.name)
+        if self.judge.behavior in ADDING:
+            problem = await self.run_repeatedly(first)
+            self._fail_if(problem, f"{REPEATS} more calls")
+        elif self.judge.truth["idempotent"] and not is_read:
+            self._fail_if(await self.run_again(first), f"{AGAIN} calls")
+        self._fail_if(self.find_unproven_claim(first.arguments))
+
+    async def _split_absent(
+        self, candidates: list[Variant]
+    ) -> tuple[list[Variant], list[Variant]]:
+        """Return the cases without a record that have to run on their own, and the other ones.
+
+        They are called in turn first, and run on their own only where that changes something.
+        """
+        absent: list[Variant] = []
+        others: list[Variant] = []
+        for variant in candidates:
+            (absent if variant.names_nothing else others).append(variant)
+        if absent and not await self.changes_in_turn(absent):
+            absent = []
+        return absent, others
+
+    async def changes_in_turn(self, variants: list[Variant]) -> bool:
+        """Tell whether cases change anything when they are called in turn."""
+        backend, _ = await self.prepare(self.neighbors)
+        before = await self.snapshot(backend)
+        for variant in variants:
+            leftovers = Leftovers(self.suite.project.source)
+            with contextlib.suppress(ToolError, MCPError):
+                await self.call(self.name, variant.arguments)
+            if await leftovers.wait():
+                return True
+        return not is_same(before, await self.snapshot(backend))
+
+    async def _prove_in_turn(self, plain: Variant, variants: list[Variant]) -> None:
+        """Run the cases of a read on one backend, and each on its own where they change something."""
+        problem = await self.run_in_turn([plain] * AGAIN + variants)
+        if problem is None:
+            return
+        for variant in variants:
+            self._fail_if(await self.run(variant), variant.name)
+        self._fail_if(problem, IN_TURN)
 
     def _fail_if(self, problem: Problem | None, title: str = "") -> None:
         """Fail the test where a case found a problem."""
@@ -186,31 +270,40 @@ class Probe:
         text = f"with {title} {problem.text}" if title else problem.text
         self._fail_unless(False, replace(problem, text=text))
 
-    def _list_variants(self, case: Case, plain: Variant) -> list[Variant]:
-        """Return the cases that follow from the author's first one."""
+    def _list_candidates(self, case: Case, plain: Variant) -> list[Variant]:
+        """Return the cases in which an argument of the author's first one differs."""
         names = [*plain.identities]
         versions = self.suite.tables["versions"]
-        candidates = [*Variants(self.tool, self.judge.behavior, case, names, versions)]
-        variants = candidates[:MOST]
-        combined = dict(plain.arguments)
+        return [*Variants(self.tool, self.judge.behavior, case, names, versions)]
+
+    def _limit(
+        self, plain: Variant, candidates: list[Variant], most: int
+    ) -> list[Variant]:
+        """Return the first of some cases, and the others combined, as many arguments as possible in a case."""
+        combined: list[Variant] = []
         left_out = []
-        for variant in candidates[MOST:]:
+        for variant in candidates[most:]:
             has_all = variant.arguments.keys() >= plain.arguments.keys()
             if variant.repeat_arguments is None and has_all:
-                combined |= _find_changed_arguments(plain, variant)
+                _combine(combined, plain, variant)
             else:
                 left_out.append(variant.name)
-        if combined != plain.arguments:
-            title = ", ".join(variant.name for variant in candidates[MOST:])
-            variants.append(replace(plain, arguments=combined, name=title))
+        variants = candidates[:most] + combined
         if left_out:
             text = (
                 f"{self.name}: not all cases were run; left out: {', '.join(left_out)}"
             )
             self.suite.note(text)
+        return variants
+
+    def _list_populated(self, plain: Variant) -> list[Variant]:
+        """Return the author's first case among other records, and at a later time."""
+        variants = []
         if self.crowd is not None:
             arguments = plain.arguments | self._page_arguments(plain)
             variants.append(replace(plain, arguments=arguments, name=CROWD))
+        if self.other_kinds is not None:
+            variants.append(replace(plain, name=OTHER_KINDS))
         variants.append(replace(plain, name=LATER))
         return variants
 
@@ -305,10 +398,15 @@ class Probe:
         assert self.arrange is not None
         identity = find_identity(self.arrange, case, names)
         borrowed = borrow_identity(self.suite, self.tool)
-        for crowd in list_crowds(self._arrange, identity, borrowed):
+        count = MANY if self.judge.behavior in ("read", *ADDING) else SEVERAL
+        for crowd in list_crowds(self._arrange, identity, borrowed, count):
             if await self._only_adds(crowd.first, alone):
                 self.crowd = crowd.all
                 break
+        if self.judge.behavior in ("read", *ADDING):
+            other_kinds = list_other_kinds(self.suite, self.tool)
+            if other_kinds and await self._only_adds(other_kinds, alone):
+                self.other_kinds = other_kinds
         if self.judge.behavior == "read":
             return
         for neighbors in list_neighbors(self._arrange, case, identity):
@@ -326,13 +424,18 @@ class Probe:
         with contextlib.suppress(Exception, pytest.fail.Exception):
             backend, _ = await self.prepare(population)
             step = Step(alone, await self.snapshot(backend))
-            added = [change.old is None for change in step.changes]
+            added = []
+            for change in step.changes:
+                if not is_same_moment(change.old, change.new):
+                    added.append(change.old is None)
             return bool(added) and all(added)
         return False
 
     def _population_of(self, variant: Variant) -> Population | None:
         if variant.name == CROWD:
             return self.crowd
+        if variant.name == OTHER_KINDS:
+            return self.other_kinds
         return self.neighbors if variant.name else None
 
     async def _prepare_variant(self, variant: Variant) -> Backend | None:
@@ -356,19 +459,25 @@ class Probe:
             await self._decline(variant, states[0], backend)
         effects = getattr(self.module, "effects", {})
         truth = self.judge.truth
-        observation = Observation(self.suite, self.name, truth, effects)
+        client = None if variant.name else self._comparable_client(backend)
+        observation = Observation(self.suite, self.name, truth, effects, client)
         refused = ""
         calls = self._calls(variant)
         while calls:
             arguments = calls.pop(0)
             leftovers = Leftovers(self.suite.project.source)
             early = EarlyWrites(self, backend, states[-1])
-            result, refused = await self._call(variant, arguments, observation, early)
+            is_late = variant.name == LATER and not (truth["read_only"] and calls)
+            result, refused = await self._call(
+                arguments, observation, early, backend if is_late else None
+            )
             if problem := early.find_problem():
                 return problem
             if refused and len(states) == 1 and not variant.name:
                 self._fail_if(self._find_unproven(backend))
                 self._fail_if(self.explain_refusal(arguments, refused))
+            if variant.name == CROWD and not refused:
+                await self._read_pages(arguments, result, observation)
             if remainder := await leftovers.wait():
                 text = f"{remainder} still runs 2 s after the call"
                 return Problem("call-finishes", text)
@@ -380,25 +489,37 @@ class Probe:
                 return problem
             if refused:
                 break
-            if variant.name == CROWD and len(states) == 2:
-                calls += self._follow_cursor(arguments, result)
         problem = self._judge(variant, states, refused)
         return problem or observation.find_problem()
 
+    def _comparable_client(self, backend: Backend) -> object:
+        """Return the backend whose attributes are compared; None where the probe excludes some of its data."""
+        if getattr(self.module, "outside", None) or backend.has_own_client:
+            return None
+        return backend.client
+
     async def _call(
         self,
-        variant: Variant,
         arguments: dict[str, Any],
         observation: Observation,
-        early: EarlyWrites,
+        early: EarlyWrites | None = None,
+        late_backend: Backend | None = None,
     ) -> tuple[dict[str, Any], str]:
-        """Call the tool; return its result, and how it refused or nothing."""
+        """Call the tool; return its result, and how it refused or nothing.
+
+        Args:
+            arguments: What it gets.
+            observation: What watches the call.
+            early: What compares the data at each question.
+            late_backend: The backend, where the clock is to be ahead.
+        """
         result: dict[str, Any] = {}
         refused = ""
         later: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
-        if variant.name == LATER:
-            later = clock_ahead(self.suite.module_state.list_modules())
-        self.suite.on_question = early.check
+        if late_backend is not None:
+            modules = self.suite.module_state.list_modules()
+            later = clock_ahead(modules, late_backend.client)
+        self.suite.on_question = early.check if early else None
         try:
             with observation.call(), later:
                 result = await self.call(self.name, arguments)
@@ -428,6 +549,19 @@ class Probe:
             )
         return Problem(rule, text) if text else None
 
+    async def _read_pages(
+        self,
+        arguments: dict[str, Any],
+        result: dict[str, Any],
+        observation: Observation,
+    ) -> None:
+        """Call a read with the cursor of each result, to the last page."""
+        for _ in range(MOST_PAGES):
+            calls = self._follow_cursor(arguments, result)
+            if not calls:
+                return
+            result, _refused = await self._call(calls[0], observation)
+
     def _follow_cursor(
         self,
         arguments: dict[str, Any],
@@ -439,6 +573,48 @@ class Probe:
             if parameter and CURSOR.search(name) and isinstance(value, (str, int)):
                 return [arguments | {parameter: value}]
         return []
+
+    async def run_in_turn(self, variants: list[Variant]) -> Problem | None:
+        """Run cases of a read on one backend; return what they changed together, or nothing."""
+        backend, _ = await self.prepare()
+        before = await self.snapshot(backend)
+        effects = getattr(self.module, "effects", {})
+        observation = Observation(
+            self.suite,
+            self.name,
+            self.judge.truth,
+            effects,
+            self._comparable_client(backend),
+        )
+        for variant in variants:
+            leftovers = Leftovers(self.suite.project.source)
+            await self._call(variant.arguments, observation)
+            if remainder := await leftovers.wait():
+                return Problem(
+                    "call-finishes", f"{remainder} still runs 2 s after the call"
+                )
+        observation.end_call()
+        after = await self.snapshot(backend)
+        if not is_same(before, after):
+            places = find_changed_places(before, after)
+            text = f"it says read-only, but changed {places}"
+            return Problem("read-only-proven", text)
+        return self._find_unproven(backend) or observation.find_problem()
+
+    async def run_again(self, plain: Variant) -> Problem | None:
+        """Call an idempotent tool several times; return what more than two calls change."""
+        backend, _ = await self.prepare()
+        second = None
+        for number in range(AGAIN):
+            try:
+                await self.call(self.name, plain.arguments)
+            except (ToolError, MCPError):
+                break
+            if number == 1:
+                second = await self.snapshot(backend)
+        if second is None:
+            return None
+        return self.judge.find_repeated(Step(second, await self.snapshot(backend)))
 
     async def run_repeatedly(self, plain: Variant) -> Problem | None:
         """Call a tool that adds many times, each time with other texts; return what is lost then."""
@@ -458,8 +634,21 @@ class Probe:
                 break
             if number == 1:
                 middle = await self.snapshot(backend)
+        with contextlib.suppress(ToolError, MCPError):
+            await self.call(self.name, self._lengthen(plain))
         after = await self.snapshot(backend)
         return self.judge.find_pruned(Step(before, middle), Step(middle, after))
+
+    def _lengthen(self, plain: Variant) -> dict[str, Any]:
+        """Return the arguments of a call with long texts."""
+        arguments = dict(plain.arguments)
+        for name, value in plain.arguments.items():
+            is_text = isinstance(value, str) and _is_free_text(
+                self.tool.parameters.get(name)
+            )
+            if is_text and name not in self._fixed_names(plain):
+                arguments[name] = LONG
+        return arguments
 
     def _fixed_names(self, plain: Variant) -> list[str]:
         """Return the parameters that name the record to which a tool adds."""
@@ -478,11 +667,11 @@ class Probe:
         truth = self.judge.truth
         loses_once = truth["destructive"] and not truth["idempotent"]
         calls = [variant.arguments, variant.repeat_arguments or variant.arguments]
-        if (
-            variant.name
-            and not variant.repeat_arguments
-            and (truth["read_only"] or loses_once)
-        ):
+        is_proven_once = truth["read_only"] or loses_once
+        if variant.name == LATER and truth["read_only"]:
+            return calls  # now, and later
+        is_proven_once = is_proven_once or variant.is_at_edge
+        if variant.name and not variant.repeat_arguments and is_proven_once:
             calls.pop()
         return calls
 
@@ -497,7 +686,8 @@ class Probe:
             self.repeated.append(refused or repeat)
         story = describe_calls(first, repeat, self.judge.behavior)
         self.story = self.story or story
-        self.has_changed = self.has_changed or states[0] != states[-1]
+        if states[0] != states[-1] or [*states[0]] != [*states[-1]]:
+            self.has_changed = True
         if self.judge.truth["read_only"]:
             if all(is_same(states[0], state) for state in states[1:]):
                 return None
@@ -551,6 +741,19 @@ class Probe:
                 return None
         text = f"it says not idempotent, but {self.story}"
         return Problem("idempotent-proven", text)
+
+
+def _combine(combined: list[Variant], plain: Variant, variant: Variant) -> None:
+    """Add what differs in a case to the first combined one in which these arguments do not differ yet."""
+    changed = _find_changed_arguments(plain, variant)
+    for number, earlier in enumerate(combined):
+        taken = _find_changed_arguments(plain, earlier)
+        if taken.keys().isdisjoint(changed):
+            name = f"{earlier.name}, {variant.name}"
+            arguments = earlier.arguments | changed
+            combined[number] = replace(earlier, arguments=arguments, name=name)
+            return
+    combined.append(variant)
 
 
 def _find_changed_arguments(plain: Variant, variant: Variant) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 import contextlib
 import datetime
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
 from ..changes import AHEAD
+from .databases import find_connections, sqlite_ahead
 
 Modules = list[ModuleType]
 _AHEAD_NS = int(AHEAD * 10**9)
@@ -20,6 +22,22 @@ def _time() -> float:
 
 def _time_ns() -> int:
     return time.time_ns() + _AHEAD_NS
+
+
+def _monotonic() -> float:
+    return time.monotonic() + AHEAD
+
+
+def _monotonic_ns() -> int:
+    return time.monotonic_ns() + _AHEAD_NS
+
+
+def _perf_counter() -> float:
+    return time.perf_counter() + AHEAD
+
+
+def _perf_counter_ns() -> int:
+    return time.perf_counter_ns() + _AHEAD_NS
 
 
 def _gmtime(seconds: float | None = None) -> time.struct_time:
@@ -120,6 +138,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ctime": _ctime,
     "gmtime": _gmtime,
     "localtime": _localtime,
+    "monotonic": _monotonic,
+    "monotonic_ns": _monotonic_ns,
+    "perf_counter": _perf_counter,
+    "perf_counter_ns": _perf_counter_ns,
     "strftime": _strftime,
     "time": _time,
     "time_ns": _time_ns,
@@ -137,22 +159,51 @@ _REPLACED += [(getattr(time, name), ahead) for name, ahead in _FUNCTIONS.items()
 
 
 @contextlib.contextmanager
-def clock_ahead(modules: Modules) -> Iterator[None]:
-    """Let the code of some modules see a later time in the block."""
-    restored = []
+def clock_ahead(modules: Modules, client: object = None) -> Iterator[None]:
+    """Let the code of some modules see a later time in the block, also in SQL.
+
+    Args:
+        modules: The modules.
+        client: The backend, which may hold connections to SQLite.
+    """
+    connections = [*find_connections(client, *modules).values()]
+
+    def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = sqlite3.connect(*arguments, **options)
+        stack.enter_context(sqlite_ahead([connection], AHEAD))
+        return connection
+
+    replaced = [
+        *_REPLACED,
+        (sqlite3, _copy_module(sqlite3, connect=connect)),
+        (sqlite3.connect, connect),
+    ]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(sqlite_ahead(connections, AHEAD))
+        stack.callback(_restore, _replace(modules, replaced))
+        yield
+
+
+def _replace(
+    modules: Modules, replaced: list[tuple[Any, Any]]
+) -> list[tuple[Any, str, Any]]:
+    """Replace what modules and their classes hold; return what was there."""
+    by_identity = {id(real): ahead for real, ahead in replaced}
+    originals = []
     for holder in _list_holders(modules):
         for name, value in list(vars(holder).items()):
             function = value.__func__ if isinstance(value, staticmethod) else value
-            for real, ahead in _REPLACED:
-                if function is real:
-                    restored.append((holder, name, value))
-                    is_method = isinstance(holder, type) and callable(ahead)
-                    setattr(holder, name, staticmethod(ahead) if is_method else ahead)
-    try:
-        yield
-    finally:
-        for holder, name, value in restored:
-            setattr(holder, name, value)
+            ahead = by_identity.get(id(function))
+            if ahead is not None:
+                originals.append((holder, name, value))
+                is_method = isinstance(holder, type) and callable(ahead)
+                setattr(holder, name, staticmethod(ahead) if is_method else ahead)
+    return originals
+
+
+def _restore(originals: list[tuple[Any, str, Any]]) -> None:
+    for holder, name, value in originals:
+        setattr(holder, name, value)
 
 
 def _list_holders(modules: Modules) -> list[Any]:

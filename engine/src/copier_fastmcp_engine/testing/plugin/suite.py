@@ -22,6 +22,7 @@ from ..existing import FOUND_BEFORE
 from ..pin import COMMAND, PAGE, collect, list_on_the_wire, load_tables, read_pinned
 from ..project import ProjectUnderTest
 from ..rules import Finding, Tool, examine, find_waiver_mistake, only_warns
+from .library_state import LibraryState
 from .module_state import ModuleState
 from .nested_calls import watching_calls
 from .problems import Problem, fail_unless, fail_with
@@ -134,6 +135,14 @@ class Suite:
         )
         left_out = (source / "engine", policy.parent, self.project.root / "tests")
         return ModuleState(source, left_out)
+
+    @cached_property
+    def library_state(self) -> LibraryState:
+        """The state of the libraries."""
+        engine = type(self.policy).__module__.rpartition(".")[0]
+        testing = __name__.partition(".")[0]
+        tests = self.project.probe_package.partition(".")[0]
+        return LibraryState([self.project.package, engine, testing, tests])
 
     def watching_calls(self) -> contextlib.AbstractContextManager[list[Any]]:
         """Collect the tools that run in a block."""

@@ -5,15 +5,17 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases import Variant
+from ..cases import FIRST, Variant
 from ..changes import (
     Change,
     Place,
     Step,
+    find_reordered,
     format_changes,
     is_element,
     is_now,
     iterate_values,
+    resets_state,
 )
 from ..rules import Tool
 from ..tool_table import find_record
@@ -29,7 +31,10 @@ RESET: tuple[Any, ...] = ("", 0, False)  # values as which a field begins
 # Fields in which the records of one kind depend on each other: their order, and numbers of their parts
 ORDER = re.compile("index|number|order|position|priority|rank|seq|slot|sort")
 COUNT = re.compile("count|items|quota|remaining|size|sum|total|used")
-REPEATS = 21  # calls that show whether a tool keeps a few records only
+GROWING = re.compile("bytes|chars|length|lines|words")  # numbers of a text's parts
+REPEATS = 51  # calls that show whether a tool keeps a few records only
+# How the names of cases begin in which the version is not the record's
+WRONG_VERSION = ("a stale ", "an unknown ", "an empty ")
 
 
 @dataclass(frozen=True)
@@ -113,18 +118,32 @@ class Judge:
             loss = self._find_unnamed(variant, first, story)
         if loss is not None:
             return loss
-        if variant.name.startswith("a stale ") and first.changes:
+        if variant.name.startswith(WRONG_VERSION) and first.changes:
             result = "refused" if refused else "accepted"
             return Problem("version-proven", f"it was {result}, and {first}")
-        if (
-            self.truth["idempotent"]
-            and not variant.repeat_arguments
-            and not _only_moments(repeat)
-        ):
-            places = format_changes(repeat.changes)
-            text = f"it says idempotent, but a second call changed {places}: {story}"
-            return Problem("idempotent-proven", text)
-        return self._find_other_behavior(variant, first, story)
+        if self.truth["idempotent"] and not variant.repeat_arguments:
+            if problem := self.find_repeated(repeat, "a second call", f": {story}"):
+                return problem
+        return self._find_other_behavior(variant, first, story, refused)
+
+    def find_repeated(
+        self, repeat: Step, calls: str = "repeated calls", story: str = ""
+    ) -> Problem | None:
+        """Return that a repeated call changed something more, or nothing.
+
+        Args:
+            repeat: What it did.
+            calls: The call, as the message names it.
+            story: What all calls did.
+        """
+        places = "" if _only_moments(repeat) else format_changes(repeat.changes)
+        if not repeat.changes:
+            place = find_reordered(*repeat.data)
+            places = f"the order of {'.'.join(place)}" if place else ""
+        if not places:
+            return None
+        text = f"it says idempotent, but {calls} changed {places}{story}"
+        return Problem("idempotent-proven", text)
 
     def _prepares_nothing_to_lose(self, variant: Variant, first: Step) -> bool:
         """Tell whether the author's case has no data that the tool could overwrite."""
@@ -132,7 +151,7 @@ class Judge:
         return may_restate and not variant.name and not first.old
 
     def _find_other_behavior(
-        self, variant: Variant, first: Step, story: str
+        self, variant: Variant, first: Step, story: str, refused: str
     ) -> Problem | None:
         """Return that the changes are those of another behavior, or nothing."""
         has_removed_record = _has_removed_record(first.lost, first)
@@ -143,7 +162,8 @@ class Judge:
         if self.behavior in KEEPS and has_removed_record and not is_added:
             return Problem("behavior-proven", f"it says {self.behavior}, but {story}")
         named = self._name_places(variant, first)
-        has_removed = bool(variant.name)
+        is_fewer = variant.name.startswith(FIRST) and not refused
+        has_removed = bool(variant.name) and not is_fewer
         for change in first.changes:
             if change.ends() and not named.empties(change):
                 has_removed = True
@@ -163,7 +183,15 @@ class Judge:
         """
         if self.truth["destructive"] or self.believed:
             return None
-        removals = [change for change in first.lost + later.lost if change.is_removed]
+        grown = set()
+        for change in first.changes:
+            if _is_longer(change):
+                grown.add(change.place)
+        removals = []
+        for change in first.lost + later.lost:
+            is_text = isinstance(change.old, str) and isinstance(change.new, str)
+            if change.is_removed or (is_text and change.place in grown):
+                removals.append(change)
         if not removals:
             return None
         text = f"it says not destructive, but {REPEATS} more calls removed {format_changes(removals)}"
@@ -190,7 +218,11 @@ class Judge:
             plain: The author's first case.
             plain_step: What its first call did.
         """
-        left_out = [name for name in plain.arguments if name not in variant.arguments]
+        left_out = []
+        for name, value in plain.arguments.items():
+            is_empty = variant.arguments.get(name) in NOTHING
+            if name not in variant.arguments or (is_empty and value not in NOTHING):
+                left_out.append(name)
         if self.behavior not in NAMING or not left_out:
             return None
         filters = [*plain.identities]
@@ -218,6 +250,7 @@ class Judge:
         if self.truth["destructive"]:
             return None
         losses = self._find_losses(first, repeat)
+        losses += self._name_places(variant, first).list_reset_states()
         if not losses:
             return None
         is_whole = _has_removed_record(losses, first)
@@ -257,6 +290,9 @@ class Judge:
         counted = set()
         for change in repeat.changes:
             if change.step and change.step == steps.get(change.place):
+                counted.add(change.place)
+            is_amount = GROWING.search(change.kind) or COUNT.search(change.kind)
+            if is_amount and isinstance(change.step, int) and change.step > 0:
                 counted.add(change.place)
         losses = []
         for change in first.lost + repeat.lost:
@@ -388,6 +424,25 @@ class Named:
         """Tell whether a part of a place holds an argument."""
         return any(self.word.search(part) for part in place)
 
+    def list_reset_states(self) -> list[Change]:
+        """Return the states of records that the call does not name which were reached, and begin anew without the named one's."""
+        own, others = [], []
+        for change in self.step.changes:
+            if self._is_own(change):
+                own.append((change.kind, change.new))
+            elif resets_state(change):
+                others.append(change)
+        if not self.named_values:
+            return []
+        return [change for change in others if (change.kind, change.new) not in own]
+
+    def _is_own(self, change: Change) -> bool:
+        """Tell whether a change is in the record that the call names, not in one that refers to it."""
+        if any(map(self._names_place, self.step.old)):
+            return self._names_place(change.place)
+        stems = {change.place[:n] for n in range(1, len(change.place) + 1)}
+        return not self.owned.isdisjoint(stems)
+
     def _is_in_sibling(self, change: Change) -> bool:
         """Tell whether a value changed in another record of the same kind, to which the named one does not refer."""
         if change.old is None or change.new is None or is_element(change.place):
@@ -405,7 +460,8 @@ class Named:
         if change in self.step.moved:
             is_flag = isinstance(change.old, bool)  # that one record has at a time
             return not is_in_sibling or is_flag or bool(ORDER.search(change.kind))
-        most = max(1, len(self.step.changes))
+        others = [other for other in self.step.changes if other.kind != change.kind]
+        most = max(1, len(others))
         is_count = isinstance(change.step, int) and abs(change.step) <= most
         if is_count and is_in_sibling:
             return bool(ORDER.search(change.kind) or COUNT.search(change.kind))
@@ -413,7 +469,7 @@ class Named:
 
     def allows(self, change: Change) -> bool:
         """Tell whether the call may have made a change."""
-        if self._removes_a_neighbor(change):
+        if self._removes_a_neighbor(change) or self._is_missed(change):
             return False
         place = change.place
         stems = {place[:length] for length in range(1, len(place) + 1)}
@@ -432,6 +488,26 @@ class Named:
             or change.old in EMPTY
             or change.new in EMPTY
         )
+
+    def _is_missed(self, change: Change) -> bool:
+        """Tell whether a record is gone that the call does not name, and to whose key records that stay refer."""
+        if not change.is_removed or is_element(change.place):
+            return False
+        record = change.place[:-1]
+        if not record or self._names_place(record):
+            return False
+        key = record[-1].rpartition("/")[2]
+        if key.isdecimal():  # other fields may have the same number
+            return False
+        fields = set()
+        for place, value in self.step.old.items():
+            if place[:-1] == record and str(value) == key:
+                fields.add(place[-1])
+        fields -= {"id", *self.names}
+        for place, value in self.step.new.items():
+            if place[-1] in fields and str(value) == key:
+                return True
+        return False
 
     def empties(self, change: Change) -> bool:
         """Tell whether a change empties the text that is the whole record, and so keeps the record."""
@@ -473,6 +549,14 @@ def _list_changed_records(step: Step, loses: Collection[str] = ()) -> set[Place]
 def _has_removed_record(changes: Iterable[Change], step: Step) -> bool:
     """Tell whether a whole record is among what was lost."""
     return any(change.is_removed and not step.within(change) for change in changes)
+
+
+def _is_longer(change: Change) -> bool:
+    """Tell whether something was added to a text."""
+    old, new = change.old, change.new
+    if not isinstance(old, str) or not isinstance(new, str):
+        return False
+    return bool(old) and old in new and old != new
 
 
 def _only_moments(step: Step) -> bool:

@@ -1,0 +1,61 @@
+"""What the process holds besides modules: its umask, paths, signals, limits, and functions that run at its end."""
+
+import atexit
+import gc
+import locale
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+import weakref
+from typing import Any
+
+AT_EXIT = "atexit"
+State = dict[str, Any]
+
+
+def read_process() -> State:
+    """Return the state of the process, by what holds it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    handlers = {}
+    for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", None)):
+        if number is not None:
+            handlers[number] = signal.getsignal(number)
+    return {
+        "umask": mask,
+        "sys.path": [*sys.path],
+        "sys.argv": [*sys.argv],
+        "sys.getrecursionlimit()": sys.getrecursionlimit(),
+        "signal handlers": handlers,
+        "locale": locale.setlocale(locale.LC_ALL),
+        "socket.getdefaulttimeout()": socket.getdefaulttimeout(),
+        "gc.isenabled()": gc.isenabled(),
+        "time.tzname": time.tzname,
+        "logging.disable()": logging.root.manager.disable,
+        AT_EXIT: _count_exit_functions(),
+    }
+
+
+def _count_exit_functions() -> int:
+    """Return how many functions run at the end, without the one that the first weakref.finalize adds."""
+    count = getattr(atexit, "_ncallbacks", int)()
+    return int(count) - bool(getattr(weakref.finalize, "_registered_with_atexit", 0))
+
+
+def find_changed_process(states: list[State]) -> list[str]:
+    """Return what calls changed; an imported library may add a function that runs at the end once.
+
+    Args:
+        states: The states before the first call and after each.
+    """
+    changed = []
+    for name, old in states[0].items():
+        if states[-1][name] == old:
+            continue
+        is_once = len(states) < 3 or states[1][name] == states[-1][name]
+        if name != AT_EXIT or not is_once:
+            changed.append(name)
+    return changed
