@@ -7,12 +7,14 @@ nobody uses is left out; limits, numbers and truth values change as mutmut chang
 
 import ast
 import difflib
+import gc
 import json
 import os
 import re
 import shutil
 import sys
 import tempfile
+import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -52,7 +54,7 @@ GENERATED_NAME = re.compile(r"\bx(?:_|ǁ\w*ǁ)(\w+?)__mutmut_\w+")
 PLAIN = "undecorated_"
 DECORATORS = {"property", "asynccontextmanager", "contextlib.contextmanager"}
 # mutmut's exit codes of a mutant
-SURVIVED, KILLED = 0, 1
+SURVIVED, KILLED, SUSPICIOUS = 0, 1, 35
 SKIPPED = 34  # it is not to be run
 BORDERS = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual)
 
@@ -346,6 +348,8 @@ class CollectedTests(PytestRunner):
                         known = state().tests_by_mangled_function_name[function]
                         known.add(item.nodeid)
                 state()._stats.clear()
+        # What a fork collects in the place of this process would warn there, and fail a test
+        gc.collect()
         state().duration_by_test.update(self.seconds)
         data = measured.get_data()
         for path, file in files.items():
@@ -360,17 +364,29 @@ class CollectedTests(PytestRunner):
         """Run tests on a mutant, those first that it concerns most; return 1 with the first that notices it."""
         if mutant_name is None:
             return 0  # without a mutant, they passed just now
-        items = self.order_tests(mutant_name, set(tests))
-        with change_cwd("mutants"):
-            for item, following in zip(items, [*items[1:], None], strict=True):
-                set_mutant_under_test(mutant_name)
-                if self.run_item(item, following):
-                    continue
-                # On a busy machine a test may fail without any mutant: that counts for nothing
-                set_mutant_under_test("")
-                if self.run_item(item, following):
-                    return KILLED
+        try:
+            items = self.order_tests(mutant_name, set(tests))
+            with change_cwd("mutants"):
+                for item, following in zip(items, [*items[1:], None], strict=True):
+                    if self.is_noticed(mutant_name, item, following):
+                        return KILLED
+        except Exception:
+            traceback.print_exc(file=sys.__stderr__)
+            return SUSPICIOUS
         return SURVIVED
+
+    def is_noticed(
+        self, mutant: str, item: pytest.Item, following: pytest.Item | None
+    ) -> bool:
+        """Tell whether a test fails with a mutant, passes without it, and fails with it again.
+
+        On a busy machine a test may fail without any mutant, and so may the first that runs in a fork.
+        """
+        for name, passes in ((mutant, False), ("", True), (mutant, False)):
+            set_mutant_under_test(name)
+            if self.run_item(item, following) is not passes:
+                return False
+        return True
 
     def order_tests(self, mutant: str, tests: set[str]) -> list[pytest.Item]:
         """Return the tests that execute the statement that a mutant changes.

@@ -13,8 +13,14 @@ from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 
+from copier_fastmcp_engine.consent.commands import make_app
 from copier_fastmcp_engine.errors import CouldNotError
+from copier_fastmcp_engine.guard import guard_of
+from copier_fastmcp_engine.http import listen
+from copier_fastmcp_engine.project import Project
 from engine.tests.consent.conftest import EACH_POLICY
+from engine.tests.engine_support.cloud.server import create_server
+from engine.tests.engine_support.cloud.settings import POLICY
 from engine.tests.engine_support.granting import (
     CAN,
     COMPLETE,
@@ -32,6 +38,7 @@ from engine.tests.engine_support.granting import (
     load_grant,
     make_cloud_server,
     make_environment,
+    make_settings,
     text_of,
 )
 from engine.tests.engine_support.provider import Browser, Provider, serve_http
@@ -95,6 +102,36 @@ async def test_check_logged_in_has_four_answers(
         await call.begin()
         assert await browser.walk(call.link, "ann") == COMPLETE
         assert (await call.go_on())["result"]["structuredContent"] == {"status": "yes"}
+
+
+@pytest.mark.parametrize("tool", [f"request_{DOMAIN}_access", "check_logged_in"])
+async def test_a_login_is_asked_for_until_access_is_granted(
+    provider: Provider, browser: Browser, tool: str
+) -> None:
+    server = make_cloud_server(provider)
+    async with begin_call(server, LEGACY, "form", tool=tool) as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        assert (await call.go_on())["result"]["structuredContent"] == {"status": "yes"}
+        number = await call.raw.send("tools/call", **call.whole)
+        done = await call.raw.receive(number)
+        assert done["result"]["structuredContent"] == {"status": "yes"}
+        assert len(call.raw.asked) == 1
+
+
+async def test_a_link_is_provisioned_until_access_is_granted(
+    provider: Provider, browser: Browser
+) -> None:
+    server = make_cloud_server(provider)
+    tool = f"provision_{DOMAIN}_access"
+    async with begin_call(server, LEGACY, "none", tool=tool) as call:
+        started = call.message["result"]["structuredContent"]
+        assert started["success"] is True
+        assert started["elicitation_id"] in started["authorization_url"]
+        assert await browser.walk(started["authorization_url"], "ann") == COMPLETE
+        again = (await call.go_on())["result"]["structuredContent"]
+    assert again["success"] is True
+    assert again["authorization_url"] is None
+    assert again["elicitation_id"] is None
 
 
 async def test_a_grant_can_be_revoked(provider: Provider, browser: Browser) -> None:
@@ -166,6 +203,27 @@ def test_the_one_user_of_stdio_has_commands(
     assert "with openid; it ends" in printed[1]
     assert printed[2] == "revoked"
     assert provider.revoked == ["t"]
+
+
+def test_the_commands_have_names() -> None:
+    assert {"status", "revoke"} <= {*make_app(Project(POLICY))}
+
+
+@pytest.mark.parametrize(
+    ("address", "names"), [("https://notes.example/x", ["notes.example"]), (None, [])]
+)
+def test_over_http_the_name_of_the_server_address_is_served(
+    provider: Provider,
+    monkeypatch: pytest.MonkeyPatch,
+    address: str | None,
+    names: list[str],
+) -> None:
+    settings = make_settings(provider, server_url=address, port=0)
+    guard = guard_of(create_server(settings))
+    options = Message()
+    monkeypatch.setattr(guard.mcp, "run", lambda *_, **more: options.update(more))
+    listen(guard, settings)
+    assert options["allowed_hosts"] == ["127.0.0.1", *names]
 
 
 def test_a_store_that_is_away_is_one_line(
