@@ -279,6 +279,7 @@ async def test_arrange_may_store_the_present_time(tmp_path: Path) -> None:
         (3.0, 3.5, False),
         ("a", "b", False),
     ],
+    ids=["seconds", "texts", "numbers", "words"],
 )
 def test_times_of_two_moments_are_recognized(old: Any, new: Any, same: bool) -> None:
     assert is_same_moment(old, new) is same
