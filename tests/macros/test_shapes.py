@@ -285,6 +285,12 @@ def test_resources(
     assert resource["file"].isidentifier()
 
 
+@pytest.mark.parametrize("behavior", ["put", "update", "append"])
+def test_a_write_of_one_word_names_its_record(behavior: str) -> None:
+    tool = specify(f"enumerate={behavior}")
+    assert list_names(tool)[0] == "enumerate_id"
+
+
 def test_what_has_no_identity_is_the_one_called_current() -> None:
     """Its id is a text, in every result of its kind of record; a tool that says int is left to its author."""
     tools = [
