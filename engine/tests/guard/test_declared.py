@@ -339,7 +339,9 @@ async def test_scopes_of_a_mounted_template_hold_at_each_address(era: str) -> No
     try:
         async with connect(server, era, can={}) as raw:
             for address, kind in (("1", "error"), ("1-2", "result")):
-                number = await raw.send("resources/read", uri=f"notes://child/{address}")
+                number = await raw.send(
+                    "resources/read", uri=f"notes://child/{address}"
+                )
                 assert kind in await raw.receive(number), address
     finally:
         reset_transport(before)
