@@ -52,7 +52,7 @@ def prune(store: Store, limit: int) -> None:
         del store.notes[next(iter(store.notes))]
 
 
-@pytest.mark.parametrize("limit", [3, 5, 10, 20])
+@pytest.mark.parametrize("limit", [3, 5, 10, 20, 50])
 async def test_a_read_that_keeps_a_few_records_is_found(
     tmp_path: Path, limit: int
 ) -> None:
@@ -73,7 +73,7 @@ async def test_a_read_among_many_records_passes(tmp_path: Path) -> None:
 TEXT = {"type": "string"}
 
 
-@pytest.mark.parametrize("limit", [3, 20])
+@pytest.mark.parametrize("limit", [3, 20, 50])
 async def test_an_append_that_keeps_the_last_lines_is_found(
     tmp_path: Path, limit: int
 ) -> None:
