@@ -1,5 +1,7 @@
 """The listener on loopback, next to other servers of the same process, and to others who want its port."""
 
+import asyncio
+import gc
 import logging
 import socket
 import sys
@@ -46,6 +48,27 @@ async def test_the_access_log_of_others_stays_and_the_own_has_no_line(
     finally:
         listener.close()
         log.removeHandler(handler)
+
+
+@pytest.mark.filterwarnings("always::ResourceWarning")
+def test_connections_are_closed_where_the_loop_ends_first(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    """A browser keeps its connection open, and a server that is stopped does not wait for the last page."""
+
+    async def open_and_end(browser: socket.socket) -> None:
+        listener = page.Listener([])
+        base = await listener.open(time.time() + 600)
+        await asyncio.to_thread(browser.connect, ("127.0.0.1", int(base.split(":")[2])))
+        browser.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert (await asyncio.to_thread(browser.recv, 100)).startswith(b"HTTP/1.1 404")
+
+    gc.collect()
+    recwarn.clear()
+    with socket.socket() as browser:
+        asyncio.run(open_and_end(browser))
+        gc.collect()
+    assert [str(warning.message) for warning in recwarn] == []
 
 
 def test_the_access_log_of_a_server_keeps_its_lines_without_their_queries() -> None:

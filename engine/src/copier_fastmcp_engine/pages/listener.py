@@ -100,4 +100,7 @@ class Listener:
             server.should_exit = True
             with contextlib.suppress(asyncio.CancelledError):
                 await serving
+            # uvicorn closes none where the whole loop is cancelled
+            for connection in list(server.server_state.connections):
+                connection.transport.close()
             bound.close()
