@@ -96,9 +96,12 @@ def macro(file: str, name: str, *arguments: object) -> str:
     return str(getattr(template.module, name)(*arguments))
 
 
-def specs(tools: object) -> list[dict[str, Any]]:
-    """The full specification of each tool in an answer."""
-    tool_specs: list[dict[str, Any]] = json.loads(macro("specs", "specs", tools))
+def specs(
+    tools: object, fields: object = None, domain: str = ""
+) -> list[dict[str, Any]]:
+    """The full specification of each tool in an answer, with what other answers say of its record."""
+    text = macro("specs", "specs", tools, "sqlite", fields or {}, domain)
+    tool_specs: list[dict[str, Any]] = json.loads(text)
     return tool_specs
 
 

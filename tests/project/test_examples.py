@@ -21,7 +21,8 @@ def build_specs(project: Path, name: str) -> Specs:
     done = server(project, "tools", "list", "--json")
     rows = {row["name"]: row for row in json.loads(done.stdout)}
     tool_specs = {}
-    for spec in specs(answers(name)["tools"]):
+    asked = answers(name)
+    for spec in specs(asked["tools"], asked.get("fields"), asked.get("domain", "")):
         tool_specs[spec["name"]] = rows[spec["name"]] | spec
     return tool_specs
 
