@@ -17,7 +17,7 @@ from support import clone_template, git
 
 from benchmarks import figures
 
-CHANGED = "policy/errors.py"
+CHANGED = "policy/settings.py"
 
 
 def copier(*words: str | Path) -> float:
@@ -58,7 +58,7 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
             template,
             template,
             "v2.0.0",
-            (TEMPLATE + CHANGED, "", "\n# the next release\n"),
+            (f"{TEMPLATE}{CHANGED}.jinja", "", "\n# the next release\n"),
         )
         for count in (10, 100):
             tools = ", ".join(f"get_note_{n}" for n in range(count))
