@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from adopting.blind.measure import fetch, load_labels, measure
 
-LABELS = load_labels() | load_labels("second.tsv")
+LABELS = load_labels() | load_labels("second.tsv") | load_labels("fifth.tsv")
 # It registers a table of functions in a loop
 AT_RUN_TIME = "mcp-server-apache-airflow==0.2.10"
 

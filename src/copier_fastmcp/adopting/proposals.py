@@ -293,7 +293,9 @@ def _weigh_action_name(evidence: Evidence) -> Proposal:
 
 def _weigh_without_verb(evidence: Evidence) -> Proposal:
     """A name without a verb: its parameters, its body and its words show what it does."""
-    if evidence.chooses and (evidence.may_write or evidence.by_words != "read"):
+    only_reads = evidence.by_words == "read" and not evidence.may_write
+    is_shown = evidence.shows_only_reads or evidence.hinted
+    if evidence.chooses and not (only_reads and is_shown):
         return _weigh_chooser(evidence)
     body_behavior = _derive_from_body(evidence)
     if body_behavior:
@@ -321,7 +323,10 @@ def _weigh_chooser(evidence: Evidence) -> Proposal:
     """A parameter that chooses what a tool does, which may be a write."""
     question = ""
     if evidence.by_words == "read" and not evidence.sure:
-        question = f"its words say read, but {format_effect(evidence.weak[0])}"
+        reason = "a parameter chooses what it does"
+        if evidence.weak:
+            reason = format_effect(evidence.weak[0])
+        question = f"its words say read, but {reason}"
     return _build_proposal(evidence, "action", question, "read")
 
 
