@@ -499,3 +499,25 @@ def test_a_signal_is_seen() -> None:
         assert watch_effects(lambda: os.kill(os.getpid(), 0)) == []
     text = f"sent a signal to process {os.getpid()}"
     assert watch_effects(lambda: os.kill(os.getpid(), signal.SIGCONT)) == [text]
+
+
+def test_a_shifted_sqlite_clock_leaves_no_connection_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """From Python 3.13 on, one that is forgotten is a ResourceWarning, and so a failure."""
+    connect = sqlite3.connect
+    backend = connect(":memory:")
+    opened = []
+
+    def remember(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*arguments, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", remember)
+    with databases.sqlite_ahead([backend], 3600):
+        backend.execute("SELECT datetime('now')")
+    backend.close()
+    gc.collect()
+    (reference,) = opened
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        reference.execute("SELECT 1")

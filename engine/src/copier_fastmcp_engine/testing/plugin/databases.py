@@ -1,7 +1,8 @@
-"""SQLite databases of a backend: what a connection holds besides the snapshot, and its clock."""
+"""SQLite databases of a backend: what a connection holds in addition to the snapshot, and its clock."""
 
 import contextlib
 import sqlite3
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -73,6 +74,8 @@ class _Clock:
         """Take the difference, as SQLite writes it."""
         self.shift = shift
         self.reference = sqlite3.connect(":memory:", check_same_thread=False)
+        # From Python 3.13 on, an open connection that is forgotten is a warning
+        weakref.finalize(self, self.reference.close)
 
     def install(self, connection: sqlite3.Connection) -> None:
         """Replace the functions of a connection; they stay, but the difference may be none later."""

@@ -1,4 +1,4 @@
-"""What the process holds besides modules: its umask, paths, signals, limits, and functions that run at its end."""
+"""What the process holds outside of modules: its umask, paths, signals, limits, and functions that run at its end."""
 
 import atexit
 import gc
