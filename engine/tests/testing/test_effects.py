@@ -507,7 +507,7 @@ def test_a_shifted_sqlite_clock_leaves_no_connection_open(
     """From Python 3.13 on, one that is forgotten is a ResourceWarning, and so a failure."""
     connect = sqlite3.connect
     backend = connect(":memory:")
-    opened = []
+    opened: list[sqlite3.Connection] = []
 
     def remember(*arguments: Any, **options: Any) -> sqlite3.Connection:
         opened.append(connect(*arguments, **options))
