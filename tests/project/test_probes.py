@@ -156,3 +156,51 @@ def test_the_lock_says_which_tools_are_proven(mine: Path) -> None:
         "tools"
     ]
     assert {tool["probed"] for tool in tools.values()} == {True}
+
+
+SAMPLING = '''\
+"""Get Summary."""
+
+from fastmcp import Context
+from mcp_types import SamplingMessage, TextContent
+from pydantic import BaseModel, Field
+
+from ..policy import read
+
+
+class Summary(BaseModel):
+    """What the client's model answers."""
+
+    text: str = Field(description="The summary.")
+
+
+@read(title="Get Summary")
+async def get_summary(ctx: Context) -> Summary:
+    """Get a summary of everything."""
+    question = TextContent(type="text", text="Summarize the notes.")
+    message = SamplingMessage(role="user", content=question)
+    answer = await ctx.session.create_message([message], max_tokens=100)
+    return Summary(text=str(answer.content))
+'''
+NOTHING_TO_ARRANGE = """\
+async def arrange(backend: object) -> dict[str, object]:
+    return {}
+"""
+
+
+def test_sampling_is_proven_where_the_protocol_has_it(
+    project: Path, tmp_path: Path
+) -> None:
+    mine = shutil.copytree(project, tmp_path / "mine")
+    tool = mine / "src/notes_mcp/tools/get_summary.py"
+    tool.write_text(SAMPLING, encoding="utf-8")
+    probe = mine / "tests/tools/test_get_summary.py"
+    probe.write_text(NOTHING_TO_ARRANGE, encoding="utf-8")
+    pin(mine)
+    done = python(mine, *PYTEST, "tests/policy", "-k", "hints_are_true and get_summary")
+    assert done.returncode == 0, done.stdout
+    line = (
+        "get_summary asks the client's model (sampling), which 2026-07-28 does not have"
+    )
+    assert done.stdout.count(line) == 1
+    assert "1 passed, 1 skipped" in done.stdout
