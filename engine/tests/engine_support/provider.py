@@ -49,8 +49,13 @@ class Provider:
         self.app = oidc_provider_mock.app()
         with self.app.test_request_context():
             self.app.preprocess_request()
-            private = flask.g.oidc_provider_mock_storage.jwk.as_dict(is_private=True)
-        self.key = RSAKey.import_key(private)
+            jwk = flask.g.oidc_provider_mock_storage.jwk
+        # oidc-provider-mock before 0.4 has a key of Authlib
+        self.key = (
+            jwk
+            if isinstance(jwk, RSAKey)
+            else RSAKey.import_key(jwk.as_dict(is_private=True))
+        )
         self.lock = threading.Lock()
         self.issuer = ""
         self.forget()

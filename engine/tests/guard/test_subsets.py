@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
@@ -130,9 +130,9 @@ async def serve_over_http(part: FastMCP[Any]) -> AsyncIterator[Any]:
     """A way to connect to a path of a server, with headers, in an era."""
     app = part.http_app(host_origin_protection=False)
 
-    def factory(**options: Any) -> httpx.AsyncClient:
+    def factory(**options: Any) -> httpx2.AsyncClient:
         options.pop("transport", None)
-        return httpx.AsyncClient(transport=httpx.ASGITransport(app), **options)
+        return httpx2.AsyncClient(transport=httpx2.ASGITransport(app), **options)
 
     def connect(path: str, era: str, **headers: str) -> Client[Any]:
         address = f"http://localhost{path}"
@@ -220,8 +220,8 @@ def test_no_cache_answers_one_client_with_the_part_of_another(where: str) -> Non
 
 async def test_a_path_that_names_nothing_is_not_found() -> None:
     app = make_server().http_app(host_origin_protection=False)
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app), base_url="http://localhost"
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app), base_url="http://localhost"
     ) as client:
         for path in (
             "/mcp/x/none",

@@ -4,6 +4,7 @@ import itertools
 import sqlite3
 import sys
 import time
+import weakref
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -475,6 +476,7 @@ async def test_every_clock_is_ahead(
     tmp_path: Path, project_module: ModuleType, lapse: str
 ) -> None:
     source = f"""
+import contextlib
 import sqlite3
 import time
 cache = {{}}
@@ -484,7 +486,8 @@ def body(store, note_id):
     def value(sql, *values):
         return store.db.execute(sql, values).fetchone()[0]
     def own(sql, *values):
-        return sqlite3.connect(":memory:").execute(sql, values).fetchone()[0]
+        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+            return connection.execute(sql, values).fetchone()[0]
     if {lapse}:
         store.notes.clear()
 """
@@ -495,6 +498,7 @@ def body(store, note_id):
 
     async def arrange(store: Any, note_id: int = 5) -> dict[str, Any]:
         store.db = sqlite3.connect(":memory:")
+        weakref.finalize(store, store.db.close)
         store.opened = time.monotonic()
         store.begun = time.perf_counter_ns()
         arguments: dict[str, Any] = await plain_arrange(store, note_id)

@@ -119,9 +119,12 @@ def test_a_database_in_memory_or_with_a_log_of_its_own_is_no_effect(
     writer.execute("INSERT INTO a VALUES (1)")
 
     def work() -> None:
-        sqlite3.connect(":memory:").execute("CREATE TABLE a (b)")
-        sqlite3.connect("file::memory:?cache=shared", uri=True).execute("SELECT 1")
-        sqlite3.connect(f"file:{path}?mode=ro", uri=True).execute("SELECT 1")
+        with contextlib.closing(sqlite3.connect(":memory:")) as memory:
+            memory.execute("CREATE TABLE a (b)")
+        shared = "file::memory:?cache=shared"
+        for address in (shared, f"file:{path}?mode=ro"):
+            with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
+                connection.execute("SELECT 1")
         run_sql(path, "SELECT * FROM a")
 
     assert watch_effects(work) == []
@@ -432,7 +435,7 @@ def test_connections_are_found_in_a_backend_and_below() -> None:
         ("", []),
         ("textwrap.last = 5", ["textwrap.last"]),
         ("textwrap.dedent = lambda text: text", ["textwrap.dedent"]),
-        ("Path.opened = 1", ["pathlib.Path.opened"]),
+        ("Path.opened = 1", [f"{Path.__module__}.Path.opened"]),
         ("textwrap._private = 5", []),
         ("textwrap.module = re", []),
         ("import this_is_no_module", []),
