@@ -1,7 +1,7 @@
 """The arguments of a call: what is wrong with them, without the values, since one may be secret."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,6 +11,8 @@ MAX_ERRORS = 5
 # The types that a boolean is not, and all types of plain values.
 NUMBER_TYPES = {"integer", "number", "string"}
 PLAIN_TYPES = {"any", "boolean", *NUMBER_TYPES}
+# What may be a mistake, or hold one
+CHECKED_VALUES = (bool, int, float, list, dict)
 
 
 def describe_errors(error: ValidationError) -> str:
@@ -39,12 +41,7 @@ def find_type_mistakes(
         expected = _find_expected_types(value, leaves)
         if expected:
             return f"{place[1:]}: {json.dumps(value)} is not of type {expected}"
-    parts: dict[Any, Any] = {}
-    if isinstance(value, list):
-        parts = dict(enumerate(value))
-    elif isinstance(value, dict):
-        parts = value
-    for part, item in parts.items():
+    for part, item in _list_checked_parts(value):
         schemas: list[Schema] = []
         for leaf in leaves:
             part_schema = _find_part_schema(leaf, part)
@@ -56,6 +53,18 @@ def find_type_mistakes(
         if mistake:
             return mistake
     return ""
+
+
+def _list_checked_parts(value: object) -> Iterator[tuple[str | int, Any]]:
+    """Yield the items of a list or the values of an object that may be a mistake, or hold one."""
+    items: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(value, list):
+        items = enumerate(value)
+    elif isinstance(value, dict):
+        items = value.items()
+    for part, item in items:
+        if isinstance(item, CHECKED_VALUES):
+            yield part, item
 
 
 def _find_expected_types(value: float, leaves: list[Schema]) -> str:

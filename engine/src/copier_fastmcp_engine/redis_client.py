@@ -5,6 +5,15 @@ from collections.abc import Mapping
 from typing import Any
 
 WAIT_SECONDS = 20.0  # for a free connection, before a call is refused
+# Takes the first key and writes the second one where there was a first
+EXCHANGE = """
+local text = redis.call('GET', KEYS[1])
+if text then
+    redis.call('DEL', KEYS[1])
+    redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+end
+return text
+"""
 
 
 def connect_redis(url: str) -> Any:
@@ -34,9 +43,8 @@ class RedisEntries:
         self, key: str, value: Mapping[str, Any], *, collection: str, ttl: float
     ) -> None:
         """Write an entry that Redis removes after `ttl` seconds."""
-        text = json.dumps({"value": value})
-        milliseconds = max(1, int(ttl * 1000))
-        await self._client.set(_name_of(key, collection), text, px=milliseconds)
+        name = _name_of(key, collection)
+        await self._client.set(name, _format_entry(value), px=_milliseconds(ttl))
 
     async def get(self, key: str, *, collection: str) -> dict[str, Any] | None:
         """Return an entry; None where there is none."""
@@ -59,6 +67,40 @@ class RedisEntries:
                 transaction.delete(name)
                 text, _ = await transaction.execute()
         return _parse_entry(text)
+
+    async def exchange(
+        self,
+        key: str,
+        other_key: str,
+        value: Mapping[str, Any],
+        *,
+        collection: str,
+        ttl: float,
+    ) -> dict[str, Any] | None:
+        """Remove an entry and return it, and write another one; where there is none, write nothing."""
+        from redis.exceptions import ResponseError
+
+        names = _name_of(key, collection), _name_of(other_key, collection)
+        try:
+            text = await self._client.eval(
+                EXCHANGE, 2, *names, _format_entry(value), _milliseconds(ttl)
+            )
+        except ResponseError:  # a Redis whose users may run no scripts
+            entry = await self.take(key, collection=collection)
+            if entry is not None:
+                await self.put(other_key, value, collection=collection, ttl=ttl)
+            return entry
+        return _parse_entry(text)
+
+
+def _milliseconds(ttl: float) -> int:
+    """Return the life of an entry in whole milliseconds."""
+    return max(1, int(ttl * 1000))
+
+
+def _format_entry(value: Mapping[str, Any]) -> str:
+    """Return the text that holds an entry."""
+    return json.dumps({"value": value})
 
 
 def _name_of(key: str, collection: str) -> str:

@@ -20,7 +20,8 @@ from .errors import StartError
 PART = r"(?:/x/([^/]+))?(/readonly)?"  # of a path, behind that of the endpoint
 # The key of an ASGI scope under which the path's own subset is
 SCOPE_KEY = "subset"
-# The fields of a subset by the headers that set them, after X-MCP-
+# The headers, and the fields of a subset that they set
+HEADER_PREFIX = "x-mcp-"
 LISTS = {"toolsets": "toolsets", "tools": "tools", "exclude-tools": "exclude"}
 FLAGS = {"readonly": "read_only", "no-destructive": "no_destructive"}
 # Any other value of a flag narrows
@@ -138,14 +139,16 @@ def of_request() -> Iterator[Subset]:
         return
     if subset := request.scope.get(SCOPE_KEY):
         yield subset
-    for header, field in LISTS.items():
-        for line in request.headers.getlist(f"x-mcp-{header}"):
-            fields: dict[str, Any] = {field: _parse_values(line)}
+    for name, line in request.headers.items():
+        header = name.removeprefix(HEADER_PREFIX)
+        if header == name:
+            continue
+        if header in LISTS:
+            fields: dict[str, Any] = {LISTS[header]: _parse_values(line)}
             yield Subset(**fields)
-    for header, field in FLAGS.items():
-        for line in request.headers.getlist(f"x-mcp-{header}"):
+        if header in FLAGS:
             words = {value.lower() for value in _parse_values(line)}
-            flags: dict[str, Any] = {field: bool(words - FALSE_VALUES)}
+            flags: dict[str, Any] = {FLAGS[header]: bool(words - FALSE_VALUES)}
             yield Subset(**flags)
 
 

@@ -144,11 +144,18 @@ async def test_calls_of_one_moment_wait_for_a_connection(
     assert stored == [{"asked": name} for name in names]
 
 
-@pytest.fixture(params=[(), ("--rename-command", "GETDEL", "")], ids=["new", "old"])
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "new": (),
+    "old": ("--rename-command", "GETDEL", ""),
+    "without scripts": ("--rename-command", "EVAL", ""),
+}
+
+
+@pytest.fixture(params=list(OPTIONS.values()), ids=list(OPTIONS))
 def entries_of(
     request: pytest.FixtureRequest, port: int, tmp_path: Path
 ) -> Iterator[str]:
-    """The address of a Redis, also of one that cannot read and remove in one command."""
+    """The address of a Redis, also of one without a command that takes or exchanges an entry at once."""
     pytest.importorskip("redis")
     with redis_on(port, tmp_path, *request.param):
         yield f"redis://127.0.0.1:{port}/0"
@@ -172,6 +179,45 @@ async def test_of_takes_at_once_one_gets_the_entry(entries_of: str) -> None:
         await close(store.store)
     assert taken.count({"asked": "a"}) == 1
     assert taken.count(None) == 39
+
+
+async def test_of_exchanges_at_once_one_gets_the_entry_and_leaves_its_own(
+    entries_of: str,
+) -> None:
+    stores = []
+    for _ in range(2):
+        stores.append(PendingStore(TWO_STEP, entries_of, 600, make_audit_log()))
+    taken: dict[int, object] = {}
+
+    async def exchange(number: int) -> None:
+        taken[number] = await stores[number % 2].exchange(
+            "preview-a", "done-a", {"applied": number}
+        )
+
+    await stores[0].put("preview-a", {"asked": "a"})
+    async with anyio.create_task_group() as group:
+        for number in range(40):
+            group.start_soon(exchange, number)
+    winners = [number for number, entry in taken.items() if entry is not None]
+    left = await stores[1].get("done-a")
+    is_gone = await stores[1].get("preview-a") is None
+    for store in stores:
+        await close(store.store)
+    assert [taken[number] for number in winners] == [{"asked": "a"}]
+    assert left == {"applied": winners[0]}
+    assert is_gone
+
+
+async def test_what_an_exchange_leaves_is_gone_when_its_time_is_over(
+    entries_of: str,
+) -> None:
+    store = PendingStore(TWO_STEP, entries_of, 0.3, make_audit_log())
+    await store.put("preview-a", {"asked": "a"})
+    assert await store.exchange("preview-a", "done-a", {"applied": "a"})
+    assert await store.get("done-a") == {"applied": "a"}
+    await anyio.sleep(0.4)
+    assert await store.get("done-a") is None
+    await close(store.store)
 
 
 async def test_an_entry_is_gone_when_its_time_is_over(entries_of: str) -> None:

@@ -160,3 +160,15 @@ def test_a_folder_that_only_its_owner_writes_holds_confirmations(
     make_store(str(folder))
     folder.chmod(0o755)
     make_store(str(folder))
+
+
+@pytest.mark.anyio
+async def test_an_exchange_leaves_nothing_where_there_is_no_entry() -> None:
+    store = make_store("memory")
+    assert await store.exchange("preview-a", "done-a", {"applied": "a"}) is None
+    assert await store.get("done-a") is None
+    await store.put("preview-a", {"asked": "a"})
+    entry = await store.exchange("preview-a", "done-a", {"applied": "a"})
+    assert entry == {"asked": "a"}
+    assert await store.get("preview-a") is None
+    assert await store.get("done-a") == {"applied": "a"}

@@ -163,6 +163,11 @@ class Call:
         return digest(place, self.arguments, caller_of(self.ctx))
 
     @property
+    def applied_marker(self) -> str:
+        """The name of the entry that says that this call was applied."""
+        return f"done-{self.key}"
+
+    @property
     def fallback(self) -> Method:
         """The method for a client that cannot ask its user."""
         if self.gate.policy.confirm_fallback == "page":
@@ -322,10 +327,9 @@ async def run_gated(
 async def _apply(call: Call, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
     """Run an approved call once; a later call with the same approval learns that it was applied."""
     approved_by = call.approved_by
-    marker = f"done-{call.key}"
-    has_steps = call.loaded.get("way") in ("two_step", "page")
-    if has_steps:
-        await call.gate.put(marker, {"applied": call.tool})
+    method = call.loaded.get("way")
+    if method == "page":
+        await call.gate.put(call.applied_marker, {"applied": call.tool})
     is_done = False
     try:
         with replaced_round(call.ctx, call.loaded.get("round")):
@@ -334,8 +338,8 @@ async def _apply(call: Call, run: Callable[[], Awaitable[ToolResult]]) -> ToolRe
             raise await _continue_round(call, result.input_required)
         is_done = not result.is_error
     finally:
-        if has_steps and not is_done:
-            await call.gate.take(marker)
+        if method in ("two_step", "page") and not is_done:
+            await call.gate.take(call.applied_marker)
         call.answers.pop(call.key, None)
         call.applied.append(call.tool)
     if is_done and call.has_envelope:
@@ -501,7 +505,9 @@ async def _load_answer(call: Call, method: Method) -> None:
         answer = _parse_response(response, has_form=pending.get("has_form", False))
         entry = {"way": "input_required", "by": "person", "answer": answer, **pending}
     elif method == "two_step" and call.confirm:
-        previewed = await call.gate.take(f"preview-{call.key}")
+        previewed = await call.gate.exchange(
+            f"preview-{call.key}", call.applied_marker, {"applied": call.tool}
+        )
         if previewed:
             entry = {
                 **previewed,
@@ -648,7 +654,7 @@ def _preview_settlement(
 
 async def applied_before(call: Call) -> str | None:
     """Tell that the same call was applied on the word of an earlier one."""
-    if not await call.gate.get(f"done-{call.key}"):
+    if not await call.gate.get(call.applied_marker):
         return None
     return (
         f"{call.tool} was applied before with these arguments, and is not applied twice"

@@ -4,7 +4,7 @@ import contextlib
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path, PosixPath
@@ -119,19 +119,31 @@ class PendingStore:
             ToolError: The entry is too large, or the store is away.
         """
         seconds = seconds or self.seconds
+        dropped = self._count(name, entry, seconds)
+        with _reaching(self._logger):
+            await self._drop(dropped)
+            await self.store.put(name, entry, collection=COLLECTION, ttl=seconds)
+            self._puts += 1
+            if self._puts % CULL_EVERY == 1:
+                await self._remove_expired()
+
+    def _count(self, name: str, entry: Mapping[str, Any], seconds: float) -> list[str]:
+        """Count an entry; return the entries that have to go for it.
+
+        Raises:
+            ToolError: The entry is too large.
+        """
         size = len(name) + len(json.dumps(entry)) + ENTRY_OVERHEAD
         if size > MAX_ENTRY:
             raise ToolError(
                 f"these arguments take {size:,} bytes, of which a confirmation holds {MAX_ENTRY:,}; send less at once"
             )
-        dropped = self._budget.add(name, size, time.time() + seconds)
-        with _reaching(self._logger):
-            for oldest in dropped:
-                await self.store.delete(oldest, collection=COLLECTION)
-            await self.store.put(name, entry, collection=COLLECTION, ttl=seconds)
-            self._puts += 1
-            if self._puts % CULL_EVERY == 1:
-                await self._remove_expired()
+        return self._budget.add(name, size, time.time() + seconds)
+
+    async def _drop(self, names: Sequence[str]) -> None:
+        """Remove entries for which there is no space any more."""
+        for name in names:
+            await self.store.delete(name, collection=COLLECTION)
 
     async def _remove_expired(self) -> None:
         """Forget the entries whose time is over."""
@@ -150,6 +162,29 @@ class PendingStore:
             entry = await self._take(name)
         if entry is not None:
             self._budget.remove(name)
+        return entry
+
+    async def exchange(
+        self, name: str, other_name: str, other: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        """Take an entry, and keep another one in its place, under a name of its own.
+
+        Behind a Redis both happen at once; where there is no entry, nothing does.
+        """
+        if not isinstance(self.store, RedisEntries):
+            entry = await self.take(name)
+            if entry is not None:
+                await self.put(other_name, other)
+            return entry
+        with _reaching(self._logger):
+            entry = await self.store.exchange(
+                name, other_name, other, collection=COLLECTION, ttl=self.seconds
+            )
+        if entry is not None:
+            self._budget.remove(name)
+            dropped = self._count(other_name, other, self.seconds)
+            with _reaching(self._logger):
+                await self._drop(dropped)
         return entry
 
     async def _take(self, name: str) -> dict[str, Any] | None:

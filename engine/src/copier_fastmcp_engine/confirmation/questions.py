@@ -84,7 +84,7 @@ async def ask(
         ),
     )
     if settlement.method == "page" and not _is_gated(call):
-        await call.gate.take(f"done-{call.key}")  # nothing was approved by the answer
+        await call.gate.take(call.applied_marker)  # nothing was approved by the answer
     if settlement.values is None:
         refusal = REFUSALS[ConfirmationResult(settlement.outcome)]
         raise ToolError(f"{refusal}: {question} Nothing was changed.")
