@@ -1,6 +1,7 @@
 """`new`, unattended; the dialog is in test_new_dialog.py."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,29 @@ def test_a_server_from_names(template: Path, tmp_path: Path) -> None:
     again = unattended(tmp_path, template, "mine", "--tools", "get_note")
     assert again.returncode == 1
     assert "is a project already" in again.stderr
+
+
+def test_the_files_of_the_engine_are_counted_apart(
+    template: Path, tmp_path: Path
+) -> None:
+    names = ("--tools", "get_note")
+    done = unattended(tmp_path, template, "mine", *names)
+    assert done.returncode == 0, done.stderr
+    first = done.stdout.splitlines()[0]
+    found = re.fullmatch(
+        r"mine-mcp is in mine: 1 tool, (\d+) files, and (\d+) of the engine", first
+    )
+    assert found, first
+    engine = json.loads((tmp_path / "mine/tests/policy/engine.json").read_text())
+    assert int(found[2]) == len(engine["files"])
+    files = [path for path in (tmp_path / "mine").rglob("*") if path.is_file()]
+    assert int(found[1]) + int(found[2]) == len(files)
+    package = unattended(
+        tmp_path, template, "other", *names, "--data", "engine=package"
+    )
+    assert re.fullmatch(
+        r"other-mcp is in other: 1 tool, \d+ files", package.stdout.splitlines()[0]
+    )
 
 
 def test_a_template_with_uncommitted_work_is_taken_at_its_last_commit(

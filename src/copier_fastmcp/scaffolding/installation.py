@@ -3,7 +3,7 @@
 import difflib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from shutil import get_terminal_size
@@ -20,6 +20,7 @@ from ..errors import (
 )
 from ..project.answers import ANSWERS, read_answers
 from ..project.copier_process import run_format_hook
+from ..project.ownership import load_engine_digests
 from ..project.pinning import pin, uv
 from ..project.proofs import Proofs, run_proofs
 from ..terminal.text_tables import print_table
@@ -195,7 +196,9 @@ def write_server(plan: Plan, answers: Mapping[str, Any], project: Path) -> int:
         _print_json(destination, server, written, answers, proofs, installed=installed)
     else:
         count = format_count(len(parse_entries(answers.get("tools"))), "tool")
-        print(f"{server} is in {destination}: {len(written)} files, {count}")
+        print(
+            f"{server} is in {destination}: {count}, {_describe_files(destination, written)}"
+        )
         if hook_line:
             print(hook_line)
         if not plan.asking:
@@ -210,6 +213,13 @@ def write_server(plan: Plan, answers: Mapping[str, Any], project: Path) -> int:
     if failure:
         return 2
     return 1 if proofs and proofs.failed else 0
+
+
+def _describe_files(destination: Path, written: Collection[str]) -> str:
+    """Count the files of a server, and those of the engine apart: only the former are for its owner to read."""
+    engine = load_engine_digests(destination).keys() & set(written)
+    own = f"{len(written) - len(engine)} files"
+    return f"{own}, and {len(engine)} of the engine" if engine else own
 
 
 def _print_json(
