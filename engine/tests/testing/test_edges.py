@@ -4,6 +4,7 @@ import itertools
 import sqlite3
 import sys
 import time
+import unicodedata
 import weakref
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -230,11 +231,17 @@ def suite_of_lookalikes(folder: Path, body: Any, name: str = "note_id") -> StubS
 
 @pytest.mark.parametrize(
     "change",
-    [str.lower, str.strip, lambda text: text.replace("_", "x")],
-    ids=["case", "spaces", "wildcard"],
+    [
+        str.lower,
+        str.strip,
+        lambda text: text.replace("_", "x"),
+        lambda text: unicodedata.normalize("NFKC", text),
+        lambda text: unicodedata.normalize("NFD", text).encode("ascii", "ignore"),
+    ],
+    ids=["case", "spaces", "wildcard", "width", "accents"],
 )
 async def test_a_delete_that_takes_a_lookalike_is_found(
-    tmp_path: Path, change: Callable[[str], str]
+    tmp_path: Path, change: Callable[[str], object]
 ) -> None:
     def body(store: Store, note_id: str) -> None:
         for key in [*store.notes]:

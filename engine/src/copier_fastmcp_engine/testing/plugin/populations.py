@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import re
+import unicodedata
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,13 @@ Prepare = Callable[[Any], Awaitable[Any]]
 SEVERAL = 21  # records: more than the small limits that tools keep (3, 5, 10, 20)
 MANY = 51  # the same for tools that read or add
 KINDS = 8  # other kinds of records next to one
-# Identities that are the same in upper and in lower case
+# Identities that are the same in upper and in lower case, and in wide letters
 CASELESS = re.compile("domain|host|login|mail|url|user")
+# A letter that has an accent in other words, and the last character where it has a wide form (Unicode, NFKC)
+ACCENTED = re.compile("[aeiouAEIOU]")
+ASCII_END = re.compile("[!-~]$")
+ACUTE = "\N{COMBINING ACUTE ACCENT}"
+WIDE = ord("！") - ord("!")
 
 
 @dataclass(frozen=True)
@@ -69,11 +75,15 @@ class IdentityParameter:
         """Return what arranges records whose identities a careless comparison takes for this one."""
         if not isinstance(self.value, str):
             return []
+        is_caseless = CASELESS.search(self.name)
         others = []
-        if not CASELESS.search(self.name):
+        if not is_caseless:
             others.append(self.value.swapcase())
         others.append(re.sub("_", "x", self.value, count=1))
         others.append(f"{self.value} ")
+        others.append(ACCENTED.sub(_add_accent, self.value, count=1))
+        if not is_caseless:
+            others.append(ASCII_END.sub(_widen, self.value))
         return [self._prepare_as(other) for other in others if other != self.value]
 
     def _prepare_as(self, identity: Any) -> Prepare:
@@ -89,6 +99,16 @@ class IdentityParameter:
         early += [self.prepare(BEFORE)]
         whole = Population(run_all(early), run_all(late))
         return Crowd(whole, Population(after=neighbors[0]))
+
+
+def _add_accent(letter: re.Match[str]) -> str:
+    """Return a letter with an accent, as one character."""
+    return unicodedata.normalize("NFC", letter[0] + ACUTE)
+
+
+def _widen(character: re.Match[str]) -> str:
+    """Return the wide form of a character."""
+    return chr(ord(character[0]) + WIDE)
 
 
 def run_all(prepares: list[Prepare]) -> Prepare:
