@@ -70,6 +70,7 @@ class StubSuite:
         self.parameters = parameters
         self.required = ["note_id"]
         self.behavior = "delete"
+        self.description = ""
         (folder / "test_delete_note.py").touch()
         (folder / "test_read_note.py").touch()
         (folder / "test_append_note.py").touch()
@@ -144,7 +145,11 @@ class StubSuite:
             "properties": properties,
             "required": self.required,
         }
-        wire = {"name": f"{self.behavior}_note", "inputSchema": schema}
+        wire = {
+            "name": f"{self.behavior}_note",
+            "description": self.description,
+            "inputSchema": schema,
+        }
         tool = Tool(wire, proof=self.proof)
         suite: Any = self
         await Probe(suite, tool, self.call, "2026-07-28").prove(with_variants=True)

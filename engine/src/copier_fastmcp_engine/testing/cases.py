@@ -360,8 +360,12 @@ class Variants:
         yield self._vary(name, other_identity(value, BEHIND), f"an unknown {name}")
         schema = self.tool.parameters.get(name, {})
         is_free = not any(key in schema for key in LIMITS)
-        if isinstance(value, str) and name in self.required and is_free:
+        if name not in self.required:
+            return
+        if isinstance(value, str) and is_free:
             yield self._vary(name, "", f"an empty {name}")
+        if type(value) is int and value > 1 and 0 in _list_small(schema):
+            yield self._vary(name, 0, f"an empty {name}")
 
     def _vary_absent(self, name: str) -> Iterator[Variant]:
         """Yield variants with identities that name no record, but may be taken for all of them."""

@@ -21,7 +21,8 @@ ENDS = re.compile(
 )
 LIVES = re.compile("active|enable|visible")
 OVER = re.compile(
-    "archived|cancelled|canceled|closed|deleted|disabled|expired|inactive|removed|revoked"
+    "archived|cancelled|canceled|closed|deleted|disabled|discarded|ended|expired|inactive|left|removed|retired|revoked"
+    "|terminated|voided|withdrawn"
 )
 BEGUN = re.compile(
     "booked|draft|new|open|pending|planned|queued|scheduled|todo|waiting"
@@ -30,6 +31,12 @@ REACHED = re.compile(
     "accepted|approved|completed|confirmed|delivered|done|finished|held|paid|published|refunded|resolved|seen|sent|shipped|signed"
     "|submitted|succeeded"
 )
+# A time of something that happens once: another call does not move it
+EVENT = re.compile(
+    f"(created|joined|opened|started|{OVER.pattern}|{REACHED.pattern})_?(at|date|on|time)?$"
+)
+# A date of something that is yet to come
+PLANNED = re.compile("begin|due|next|open|plan|remind|schedule|start")
 STATE = re.compile("(mode|phase|state|status)$")
 MOMENT = 60  # seconds that a time may differ from now
 AHEAD = 400 * 86_400  # seconds by which the clock of a proof is ahead, where it is
@@ -111,6 +118,18 @@ def is_element(place: Place) -> bool:
     return "".join(place[-2:-1])[:2] == "[]"
 
 
+def key_of(record: Place) -> str:
+    """Return the key of a record."""
+    return record[-1].rpartition("/")[2]
+
+
+def kind_of(record: Place) -> tuple[Place, str]:
+    """Return where a record is among others of its kind: what is before its key."""
+    *container, name = record
+    prefix, _, _ = name.rpartition("/")
+    return tuple(container), prefix
+
+
 def _parse_moment(value: Any) -> float | None:
     """Return the time that a value is, in seconds; None where it is none."""
     if isinstance(value, float):
@@ -177,13 +196,18 @@ class Change:
             return bool(old and not new)
         return bool(ENDS.search(self.kind) and new and not old)
 
+    def _dates_end(self) -> bool:
+        """Return whether a field gets its first date, as that of an end."""
+        is_first = self.old in (None, "") and not PLANNED.search(self.kind)
+        return is_first and isinstance(self.new, str) and bool(_parse_moment(self.new))
+
     def ends(self) -> bool:
         """Return whether it removes something: a record, a field, or by a flag, a date or a state."""
         if self.is_removed:
             return True
         if self.old not in (None, False, 0) and self.new in (None, ""):
             return True
-        if self.flags(self.old, self.new):
+        if self.flags(self.old, self.new) or self._dates_end():
             return True
         return bool(OVER.fullmatch(str(self.new).lower()))
 

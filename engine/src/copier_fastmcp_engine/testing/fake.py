@@ -580,6 +580,7 @@ class FakedBackend(Backend):
         refused: bool = False,
     ) -> str:
         """Return what was sent that the truth of a tool does not allow, or nothing."""
+        read_paths = set()
         for sent in self.fake.sent:
             request = f"{sent.method} {sent.path}"
             is_read = sent.method in SAFE or sent.effect in ("finds", "reads")
@@ -587,7 +588,12 @@ class FakedBackend(Backend):
                 return f"it says read-only, but sent {request}"
             if read_only and sent.disguise:
                 return f"it says read-only, but sent {request}, {sent.disguise}"
-            if idempotent and sent.method not in IDEMPOTENT and sent.accumulates:
+            if sent.method in SAFE:
+                read_paths.add(sent.path)
+            # What makes a record that it has looked for in vain makes none when it is called again
+            is_searched = sent.effect == "makes" and sent.path in read_paths
+            is_repeatable = sent.method in IDEMPOTENT or is_searched
+            if idempotent and sent.accumulates and not is_repeatable:
                 return f"it says idempotent, but sent {request}, which does more when it is sent again"
         if not self.fake.sent:
             return ""

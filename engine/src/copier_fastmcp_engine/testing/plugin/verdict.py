@@ -7,6 +7,7 @@ from typing import Any
 
 from ..cases import FIRST, Variant
 from ..changes import (
+    EVENT,
     Change,
     Place,
     Step,
@@ -15,11 +16,14 @@ from ..changes import (
     is_element,
     is_now,
     iterate_values,
+    key_of,
+    kind_of,
     resets_state,
 )
 from ..rules import Tool
 from ..tool_table import find_record
 from .problems import Problem
+from .selection import Selection
 
 KEEPS = ("create", "ensure", "append", "update", "put")
 # Behaviors that may change the record that the call names alone
@@ -69,12 +73,34 @@ class Judge:
         for word in self.tables["identities"]:
             for name in (word, f"{word}s"):
                 if name in (keyed or names):
-                    return [name]
+                    return self._complete_names(name, keyed, arguments, data)
         if keyed:
             return keyed
         places = [place for place, _ in iterate_values(data)]
         keys = _collect_keys(places)
         return [name for name in names if _is_key(arguments[name], keys)]
+
+    def _complete_names(
+        self, name: str, keyed: list[str], arguments: Mapping[str, Any], data: Any
+    ) -> list[str]:
+        """Return the parameters that name the record, or the records, where the name of one of them says so.
+
+        Others that name records of the same kind do too, as the source and the target of a move. Where no record has the
+        value, since it is a new name, the parameter that a record is found by names it.
+        """
+        values = dict(iterate_values(data))
+        if name in keyed:
+            kinds = _find_kinds_of(arguments[name], values)
+            return [
+                other
+                for other in keyed
+                if other == name or kinds & _find_kinds_of(arguments[other], values)
+            ]
+        if self.behavior in NAMING and not _is_stored(name, arguments[name], values):
+            for other, value in arguments.items():
+                if _is_stored(other, value, values):
+                    return [other]
+        return [name]
 
     def _find_keyed(
         self,
@@ -116,6 +142,8 @@ class Judge:
         loss = self._find_loss(variant, first, repeat, story)
         if loss is None and self.behavior in NAMING:
             loss = self._find_unnamed(variant, first, story)
+        if loss is None and self.behavior == "delete":
+            loss = self._find_unselected(variant, first, story)
         if loss is not None:
             return loss
         if variant.name.startswith(WRONG_VERSION) and first.changes:
@@ -136,7 +164,7 @@ class Judge:
             calls: The call, as the message names it.
             story: What all calls did.
         """
-        places = "" if _only_moments(repeat) else format_changes(repeat.changes)
+        places = "" if self._only_moments(repeat) else format_changes(repeat.changes)
         if not repeat.changes:
             place = find_reordered(*repeat.data)
             places = f"the order of {'.'.join(place)}" if place else ""
@@ -144,6 +172,17 @@ class Judge:
             return None
         text = f"it says idempotent, but {calls} changed {places}{story}"
         return Problem("idempotent-proven", text)
+
+    def _only_moments(self, step: Step) -> bool:
+        """Tell whether the only changes are times of this very moment, not of an event other than the tool's own."""
+        verb = self.tool.name.partition("_")[0].rstrip("e")
+        for change in step.changes:
+            was_moment = change.old is None or is_now(change.old)
+            if not was_moment or not is_now(change.new):
+                return False
+            if EVENT.search(change.kind) and not change.kind.startswith(verb):
+                return False
+        return True
 
     def _prepares_nothing_to_lose(self, variant: Variant, first: Step) -> bool:
         """Tell whether the author's case has no data that the tool could overwrite."""
@@ -313,6 +352,30 @@ class Judge:
         record = find_record(self.tool.name, self.tables)
         return Named(self.behavior, variant, names, step, record)
 
+    def _find_unselected(
+        self, variant: Variant, step: Step, story: str
+    ) -> Problem | None:
+        """Return what a delete removed though its arguments select other records."""
+        versions = self.tables["versions"]
+        others = []
+        for name in variant.arguments:
+            if name not in variant.identities and name not in versions:
+                others.append(name)
+        selection = Selection(self.tool, variant.arguments, others, step)
+        unselected = []
+        for change in selection.list_unselected():
+            if change.place[0] not in variant.loses:
+                unselected.append(change)
+        if not unselected:
+            return None
+        shown = ", ".join(
+            f"{key}={value!r}" for key, value in variant.arguments.items()
+        )
+        key = unselected[0].place[0]
+        text = f"it also removed {format_changes(unselected)}, which {shown} does not select: {story}"
+        remedy = f"fix the body, or return Case(..., loses=[{key!r}]) from arrange() if the loss is intended"
+        return Problem("named-record-proven", text, remedy)
+
     def _find_unnamed(self, variant: Variant, step: Step, story: str) -> Problem | None:
         """Return what an existing record lost or got that the call does not name."""
         named = self._name_places(variant, step)
@@ -359,6 +422,26 @@ def _is_key(value: object, keys: Collection[str]) -> bool:
     return isinstance(value, str) and value in keys
 
 
+def _find_kinds_of(key: object, places: Iterable[Place]) -> set[tuple[Place, str]]:
+    """Return the kinds of the records that have a key."""
+    kinds = set()
+    for place in places:
+        for length in range(1, len(place)):
+            if place[length - 1].rpartition("/")[2] == str(key):
+                kinds.add(kind_of(place[:length]))
+    return kinds
+
+
+def _is_stored(name: str, value: object, values: Mapping[Place, Any]) -> bool:
+    """Tell whether a record has a value as its key, or in the field of that name."""
+    text = str(value)
+    for place, stored in values.items():
+        is_key = any(part.rpartition("/")[2] == text for part in place[:-1])
+        if is_key or (place[-1] == name and str(stored) == text):
+            return True
+    return False
+
+
 class Named:
     """The places of existing records that a call's arguments name, and so may change."""
 
@@ -382,10 +465,16 @@ class Named:
             self.named_values |= {str(item) for item in items}
         words = [rf"(^|[/:]){re.escape(text)}($|[/:])" for text in self.named_values]
         self.word = re.compile("|".join(words) or "(?!)")
+        inner = [rf"(?<!\w){re.escape(text)}(?!\w)" for text in self.named_values]
+        self.inner = re.compile("|".join(inner) or "(?!)")
         self.texts = set()
+        self.other_ids = set()
         for name, value in variant.arguments.items():
-            if name not in names:
-                self.texts.add(str(value))
+            if name in names:
+                continue
+            self.texts.add(str(value))
+            if name.endswith("_id"):
+                self.other_ids.add(str(value))
         self.owned = set()
         self.children = set()
         keys = ("id", *names)
@@ -411,7 +500,9 @@ class Named:
                 record = place[:length]
                 is_named = self.word.search(record[-1])
                 if is_named or record in self.owned:
-                    self.kinds.add(_kind_of(record))
+                    self.kinds.add(kind_of(record))
+                    self.references.add(str(value))
+                elif key_of(record) in self.other_ids:
                     self.references.add(str(value))
 
     def is_known(self) -> bool:
@@ -449,9 +540,8 @@ class Named:
             return False
         for length in range(1, len(change.place)):
             record = change.place[:length]
-            if _kind_of(record) in self.kinds:
-                _, _, name = record[-1].rpartition("/")
-                return name not in self.references
+            if kind_of(record) in self.kinds:
+                return key_of(record) not in self.references
         return False
 
     def _depends_on_others(self, change: Change) -> bool:
@@ -479,6 +569,8 @@ class Named:
         may_be_lost = any(key.startswith(f"{lost}/") for lost in self.variant.loses)
         return bool(
             self._names_place(place)
+            or self._is_composed(place)
+            or self._refers_now(change)
             or is_new_record
             or str(change.old) in self.named_values
             or not self.owned.isdisjoint(stems)
@@ -489,6 +581,22 @@ class Named:
             or change.new in EMPTY
         )
 
+    def _is_composed(self, place: Place) -> bool:
+        """Tell whether a key is made of the record's and of another argument, as `7-report.pdf`."""
+        for part in place:
+            rest, count = self.inner.subn("", part)
+            has_other = any(len(text) > 1 and text in rest for text in self.texts)
+            is_alone = re.search(r"\w", rest) is None
+            if count and (has_other or is_alone):
+                return True
+        return False
+
+    def _refers_now(self, change: Change) -> bool:
+        """Tell whether a record that another argument names refers to the named one now."""
+        if str(change.new) not in self.named_values:
+            return False
+        return any(key_of((part,)) in self.other_ids for part in change.place)
+
     def _is_missed(self, change: Change) -> bool:
         """Tell whether a record is gone that the call does not name, and to whose key records that stay refer."""
         if not change.is_removed or is_element(change.place):
@@ -496,7 +604,7 @@ class Named:
         record = change.place[:-1]
         if not record or self._names_place(record):
             return False
-        key = record[-1].rpartition("/")[2]
+        key = key_of(record)
         if key.isdecimal():  # other fields may have the same number
             return False
         fields = set()
@@ -528,13 +636,6 @@ class Named:
         return False
 
 
-def _kind_of(record: Place) -> tuple[Place, str]:
-    """Return where a record is among others of its kind: what is before its key."""
-    *container, name = record
-    prefix, _, _ = name.rpartition("/")
-    return tuple(container), prefix
-
-
 def _list_changed_records(step: Step, loses: Collection[str] = ()) -> set[Place]:
     """Return the places of the existing records that a call changed or removed."""
     records = set()
@@ -557,12 +658,3 @@ def _is_longer(change: Change) -> bool:
     if not isinstance(old, str) or not isinstance(new, str):
         return False
     return bool(old) and old in new and old != new
-
-
-def _only_moments(step: Step) -> bool:
-    """Tell whether the only changes are times of this very moment."""
-    for change in step.changes:
-        was_moment = change.old is None or is_now(change.old)
-        if not was_moment or not is_now(change.new):
-            return False
-    return True

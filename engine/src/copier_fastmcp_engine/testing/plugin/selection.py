@@ -1,0 +1,124 @@
+"""What a delete removed that its arguments do not select.
+
+An argument selects records where one of them has its value: as the key, or in a field of the same name.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from ..changes import Change, Place, Step, is_element, key_of, kind_of
+from ..rules import Tool
+
+# Words for a limit: what is removed lies on one side of the argument
+LIMITING = re.compile(
+    r"\b(after|before|clean\w*|expir\w*|keep\w*|old(er)?|obsolete|past|prun\w*|purg\w*|since|stale|through|trim\w*|until|up to)\b"
+)
+# Words for a part of a text, or a pattern
+MATCHING = re.compile(
+    r"\b(begin\w*|contain\w*|glob|like|match\w*|pattern|prefix|query|regex|search\w*|suffix|wildcards?|with)\b"
+)
+UNSET: tuple[Any, ...] = (None, "", [])
+
+
+class Selection:
+    """The records that the arguments of a delete select."""
+
+    def __init__(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        others: Collection[str],
+        step: Step,
+    ) -> None:
+        """Read the values of the arguments.
+
+        Args:
+            tool: The tool.
+            arguments: The arguments of the call.
+            others: Those that may be the key of another record than the one that the call names.
+            step: What the call did.
+        """
+        self.step = step
+        words = f"{tool.name} {tool.wire.get('description') or ''}"
+        self.words = words.lower().replace("_", " ")
+        self.values: dict[str, set[str]] = {}
+        for name, value in arguments.items():
+            items = value if isinstance(value, list) else [value]
+            is_plain = all(isinstance(item, str | int | float) for item in items)
+            if value not in UNSET and is_plain:
+                self.values[name] = {str(item) for item in items}
+        self.texts: set[str] = set().union(*self.values.values())
+        self.keys: set[str] = set()
+        for name in others:
+            for text in self.values.get(name, ()):
+                # A whole number may be an amount
+                if not text.lstrip("-").isdecimal():
+                    self.keys.add(text)
+
+    def list_unselected(self) -> list[Change]:
+        """Return the removed values of records that an argument does not select."""
+        unselected = []
+        for change in self.step.changes:
+            if change.old is None or not self._is_removal(change):
+                continue
+            if self._has_other_key(change) or self._has_other_field(change):
+                unselected.append(change)
+        return unselected
+
+    def _is_removal(self, change: Change) -> bool:
+        return change.is_removed or is_element(change.place)
+
+    def _has_other_key(self, change: Change) -> bool:
+        """Tell whether a record is gone though an argument is the key of another one of its kind."""
+        if not self.keys:
+            return False
+        for record in _list_records(change.place):
+            if key_of(record) in self.texts:
+                continue
+            if not self.keys.isdisjoint(self._list_keys(kind_of(record))):
+                return True
+        return False
+
+    def _list_keys(self, kind: tuple[Place, str]) -> set[str]:
+        """Return the keys of the records of a kind that were there before."""
+        keys = set()
+        for place in self.step.old:
+            for record in _list_records(place):
+                if kind_of(record) == kind:
+                    keys.add(key_of(record))
+        return keys
+
+    def _has_other_field(self, change: Change) -> bool:
+        """Tell whether a removed record has another value in the field that an argument is called after."""
+        field = change.place[-1]
+        values = self.values.get(field)
+        if not values or is_element(change.place) or str(change.old) in values:
+            return False
+        return not self._is_loose(field, change.old) and self._is_stored(change, values)
+
+    def _is_loose(self, name: str, value: object) -> bool:
+        """Tell whether an argument selects more than equal values, by the words for it."""
+        words = f"{self.words} {name.replace('_', ' ')}"
+        if isinstance(value, str) and MATCHING.search(words):
+            return True
+        return bool(LIMITING.search(words))
+
+    def _is_stored(self, change: Change, values: set[str]) -> bool:
+        """Tell whether a record of the same kind has one of some values in the same field."""
+        record = change.place[:-1]
+        if not record:
+            return False
+        for place, value in self.step.old.items():
+            is_same_field = len(place) > 1 and place[-1] == change.place[-1]
+            if is_same_field and str(value) in values:
+                if kind_of(place[:-1]) == kind_of(record):
+                    return True
+        return False
+
+
+def _list_records(place: Place) -> Iterator[Place]:
+    """Yield the places of the records around a value; the first part is a table, unless it has a key in it."""
+    for length in range(1, len(place)):
+        if length > 1 or "/" in place[0]:
+            yield place[:length]

@@ -1,0 +1,373 @@
+"""Which records the arguments of a call select or name, and so may change."""
+
+import unicodedata
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from copier_fastmcp_engine.testing.fake import Fake, FakedBackend
+
+from .test_cases_that_follow import TEXT, find
+from .test_probe import Store, StubSuite
+from .test_reported_mistakes import destructive_suite_of
+
+pytestmark = pytest.mark.anyio
+INTEGER = {"type": "integer"}
+NUMBER = {"type": "number"}
+Record = dict[str, Any]
+Keeps = Callable[[str, Record], bool]
+VISITS: dict[str, Record] = {
+    "visit/early": {"day": "2031-05-01", "title": "Été", "room": 4, "file": "a[1]"},
+    "visit/main": {"day": "2031-05-02", "title": "Ete", "room": 5, "file": "a1"},
+    "visit/main-2": {"day": "2031-05-04", "title": "Hiver", "room": 5, "file": "b"},
+}
+
+
+def suite_of_delete(
+    folder: Path, arguments: dict[str, Any], body: Any, description: str = ""
+) -> StubSuite:
+    """Return the suite of a tool that deletes visits."""
+
+    async def arrange(store: Store) -> dict[str, Any]:
+        for key, visit in VISITS.items():
+            store.notes[key] = dict(visit)
+        return dict(arguments)
+
+    schemas = {}
+    for key, value in arguments.items():
+        schemas[key] = TEXT if isinstance(value, str) else NUMBER
+    suite = destructive_suite_of(folder, "delete", arrange, body, **schemas)
+    suite.required = [*arguments]
+    suite.description = description
+    return suite
+
+
+def remove(store: Store, is_meant: Keeps) -> None:
+    """Remove the visits that are meant."""
+    for key, visit in [*store.notes.items()]:
+        if is_meant(key, visit):
+            del store.notes[key]
+
+
+def without_accents(text: str) -> bytes:
+    """Return a text without the accents of its letters."""
+    return unicodedata.normalize("NFD", text).encode("ascii", "ignore")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_meant"),
+    [
+        ({"day": "2031-05-02"}, lambda v, day: v["day"] in (day, "2031-05-01")),
+        (
+            {"title": "Été"},
+            lambda v, t: without_accents(v["title"]) == without_accents(t),
+        ),
+        ({"file": "a[1]"}, lambda v, file: v["file"] == file.replace("[1]", "1")),
+        ({"room": 5}, lambda v, room: v["room"] <= room),
+    ],
+    ids=["day", "title", "pattern", "number"],
+)
+async def test_a_delete_by_a_field_takes_equal_values_alone(
+    tmp_path: Path, arguments: dict[str, Any], is_meant: Callable[[Record, Any], bool]
+) -> None:
+    def body(store: Store, **values: Any) -> None:
+        (value,) = values.values()
+        remove(store, lambda _, visit: is_meant(visit, value))
+
+    finding = await find(suite_of_delete(tmp_path, arguments, body))
+    (name,) = arguments
+    assert "it also removed visit/" in finding
+    assert f"{name}={arguments[name]!r} does not select" in finding
+
+
+@pytest.mark.parametrize("arguments", [{"day": "2031-05-02"}, {"room": 5}])
+async def test_a_delete_by_a_field_may_take_all_that_are_equal(
+    tmp_path: Path, arguments: dict[str, Any]
+) -> None:
+    def body(store: Store, **values: Any) -> None:
+        ((name, value),) = values.items()
+        remove(store, lambda _, visit: visit[name] == value)
+
+    assert await find(suite_of_delete(tmp_path, arguments, body)) == ""
+
+
+@pytest.mark.parametrize(
+    ("description", "arguments", "is_meant"),
+    [
+        (
+            "Delete visits up to a day.",
+            {"day": "2031-05-02"},
+            lambda v, day: v["day"] <= day,
+        ),
+        (
+            "Delete visits whose title contains a text.",
+            {"title": "Ete"},
+            lambda v, t: "te" in v["title"].lower(),
+        ),
+    ],
+)
+async def test_a_limit_and_a_pattern_select_other_values_too(
+    tmp_path: Path,
+    description: str,
+    arguments: dict[str, Any],
+    is_meant: Callable[[Record, Any], bool],
+) -> None:
+    def body(store: Store, **values: Any) -> None:
+        (value,) = values.values()
+        remove(store, lambda _, visit: is_meant(visit, value))
+
+    assert await find(suite_of_delete(tmp_path, arguments, body, description)) == ""
+
+
+async def test_a_delete_by_a_key_takes_no_other_record_of_its_kind(
+    tmp_path: Path,
+) -> None:
+    def body(store: Store, note_id: int, kind: str) -> None:
+        for key in [*store.notes]:
+            if key.startswith(f"note/{note_id}/coverage/{kind}"):
+                del store.notes[key]
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        for kind in ("glass", "glass-plus", "hail"):
+            store.notes[f"note/{note_id}/coverage/{kind}"] = {"limit": 500}
+        return {"note_id": note_id, "kind": "glass"}
+
+    suite = destructive_suite_of(tmp_path, "delete", arrange, body, kind=TEXT)
+    suite.required = ["note_id", "kind"]
+    finding = await find(suite)
+    assert "it also removed note/5/coverage/glass-plus.limit" in finding
+
+
+async def test_what_is_removed_from_one_list_stays_in_the_others(
+    tmp_path: Path,
+) -> None:
+    def body(store: Store, note_id: int, list_id: str) -> None:
+        for key, record in store.notes.items():
+            if key.startswith("list/"):
+                notes = record["notes"]
+                record["notes"] = [number for number in notes if number != note_id]
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        store.notes["list/one"] = {"notes": [note_id, 8]}
+        store.notes["list/two"] = {"notes": [8, note_id]}
+        return {"note_id": note_id, "list_id": "one"}
+
+    suite = destructive_suite_of(tmp_path, "delete", arrange, body, list_id=TEXT)
+    suite.required = ["note_id", "list_id"]
+    finding = await find(suite)
+    assert "it also removed list/two.notes.5" in finding
+
+
+@pytest.mark.parametrize("hour", [7.5, 8.0])
+async def test_a_key_may_be_a_number_with_a_fraction(
+    tmp_path: Path, hour: float
+) -> None:
+    def body(store: Store, hour: float) -> None:
+        store.notes.pop(f"slot/{int(hour)}", None)
+
+    async def arrange(store: Store) -> dict[str, Any]:
+        for key in ("7", "7.5", "8"):
+            store.notes[f"slot/{key}"] = {"show": "blue"}
+        return {"hour": hour}
+
+    suite = destructive_suite_of(tmp_path, "delete", arrange, body, hour=NUMBER)
+    suite.required = ["hour"]
+    finding = await find(suite)
+    assert ("it also removed slot/7.show" in finding) is (hour == 7.5)
+
+
+def suite_of_animals(folder: Path, arguments: dict[str, Any], body: Any) -> StubSuite:
+    """Return the suite of a tool that puts an animal, which refers to its pen."""
+
+    async def arrange(store: Store) -> dict[str, Any]:
+        store.notes["animal/510"] = {"tag": "CH-5", "name": "Rosa", "pen_id": 21}
+        store.notes["animal/511"] = {"tag": "CH-6", "name": "Nora", "pen_id": 21}
+        store.notes["pen/21"] = {"occupied": 2}
+        store.notes["pen/3"] = {"occupied": 0}
+        return dict(arguments)
+
+    schemas = {}
+    for key, value in arguments.items():
+        schemas[key] = TEXT if isinstance(value, str) else INTEGER
+    suite = destructive_suite_of(folder, "put", arrange, body, **schemas)
+    suite.required = [*arguments]
+    return suite
+
+
+@pytest.mark.parametrize("also", ["", "animal/511"])
+async def test_what_no_record_has_is_a_new_name_and_names_none(
+    tmp_path: Path, also: str
+) -> None:
+    def body(store: Store, tag: str, name: str) -> None:
+        for key, record in store.notes.items():
+            if record.get("tag") == tag or key == also:
+                record["name"] = name
+
+    arguments = {"tag": "CH-5", "name": "Lotte"}
+    finding = await find(suite_of_animals(tmp_path, arguments, body))
+    assert ("it also changed animal/511.name" in finding) is bool(also)
+    assert bool(finding) is bool(also)
+
+
+@pytest.mark.parametrize("also", ["", "animal/511"])
+async def test_a_record_may_refer_to_another_one_now(tmp_path: Path, also: str) -> None:
+    def body(store: Store, animal_id: int, note_id: int) -> None:
+        for key in (f"animal/{animal_id}", also):
+            if key:
+                old = store.notes[key]["pen_id"]
+                store.notes[key]["pen_id"] = note_id
+                store.notes[f"pen/{old}"]["occupied"] -= 1
+                store.notes[f"pen/{note_id}"]["occupied"] += 1
+
+    arguments = {"animal_id": 510, "note_id": 3}
+    suite = suite_of_animals(tmp_path, arguments, body)
+    finding = await find(suite)
+    assert ("it also changed animal/511.pen_id" in finding) is bool(also)
+
+
+async def test_a_move_between_two_named_records_changes_both(tmp_path: Path) -> None:
+    def body(store: Store, title: str, playlist: str, name: str) -> None:
+        source = store.notes["list"][playlist]
+        target = store.notes["list"][name]
+        if title in source:
+            source.remove(title)
+            target.append(title)
+
+    async def arrange(store: Store) -> dict[str, Any]:
+        store.notes["list"] = {"day": ["Blue", "Green"], "night": ["Red"]}
+        return {"title": "Green", "playlist": "day", "name": "night"}
+
+    schemas = dict.fromkeys(("title", "playlist", "name"), TEXT)
+    suite = destructive_suite_of(tmp_path, "put", arrange, body, **schemas)
+    suite.required = [*schemas]
+    assert await find(suite) == ""
+
+
+@pytest.mark.parametrize("also", ["", "8-report"])
+async def test_a_key_may_be_made_of_two_arguments(tmp_path: Path, also: str) -> None:
+    def body(store: Store, note_id: int, title: str, content: str) -> None:
+        for key in (f"{note_id}-{title}", also):
+            if key:
+                store.notes[f"file/{key}"] = {"content": content}
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        for number in (note_id, 8):
+            store.notes[f"file/{number}-report"] = {"content": "old"}
+        return {"note_id": note_id, "title": "report", "content": "new"}
+
+    texts = dict.fromkeys(("title", "content"), TEXT)
+    suite = destructive_suite_of(tmp_path, "put", arrange, body, **texts)
+    suite.required = ["note_id", "title", "content"]
+    finding = await find(suite)
+    assert ("it also changed file/8-report.content" in finding) is bool(also)
+    assert bool(finding) is bool(also)
+
+
+@pytest.mark.parametrize(
+    ("field", "is_repeatable"), [("resolved_at", False), ("checked_at", True)]
+)
+async def test_a_repetition_does_not_move_the_time_of_an_event(
+    tmp_path: Path, field: str, is_repeatable: bool
+) -> None:
+    def body(store: Store, note_id: int, state: str) -> None:
+        note = store.notes[f"note/{note_id}"]
+        note["state"] = state
+        note[field] = datetime.now(UTC).isoformat()
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        store.notes[f"note/{note_id}"] |= {"state": "open", field: ""}
+        return {"note_id": note_id, "state": "solved"}
+
+    suite = destructive_suite_of(tmp_path, "put", arrange, body, state=TEXT)
+    suite.required = ["note_id", "state"]
+    finding = await find(suite)
+    assert (f"changed note/5.{field}" in finding) is not is_repeatable
+    assert bool(finding) is not is_repeatable
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_deleted"),
+    [
+        ({"left": "2031-05-02"}, True),
+        ({"withdrawn_on": "2031-05-02T10:00:00Z"}, True),
+        ({"state": "withdrawn"}, True),
+        ({"due": "2031-05-02"}, False),
+        ({"state": "late"}, False),
+    ],
+)
+async def test_a_record_may_be_marked_as_gone(
+    tmp_path: Path, fields: Record, is_deleted: bool
+) -> None:
+    def body(store: Store, note_id: int) -> None:
+        store.notes.get(f"note/{note_id}", {}).update(fields)
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        store.notes[f"note/{note_id}"] |= dict.fromkeys(fields, "")
+        return {"note_id": note_id}
+
+    suite = destructive_suite_of(tmp_path, "delete", arrange, body)
+    finding = await find(suite)
+    assert ("removed nothing" in finding) is not is_deleted
+    assert bool(finding) is not is_deleted
+
+
+async def test_version_zero_is_not_the_records(tmp_path: Path) -> None:
+    def body(store: Store, note_id: int, title: str, version: int) -> None:
+        note = store.notes[f"note/{note_id}"]
+        if version and version != note["version"]:
+            raise KeyError("stale")
+        note["title"] = title
+        note["version"] += 1
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        store.notes[f"note/{note_id}"] |= {"title": "old", "version": 3}
+        return {"note_id": note_id, "title": "new", "version": 3}
+
+    schemas = {"title": TEXT, "version": INTEGER}
+    suite = destructive_suite_of(tmp_path, "update", arrange, body, **schemas)
+    suite.truth["idempotent"] = False
+    suite.required = ["note_id", *schemas]
+    assert "with an empty version it was accepted" in await find(suite)
+
+
+@pytest.mark.parametrize("looks_first", [True, False])
+def test_a_post_after_a_search_in_vain_is_repeatable(
+    tmp_path: Path, looks_first: bool
+) -> None:
+    fake = Fake("https://example.com", tmp_path)
+    for method in ("GET", "POST")[not looks_first :]:
+        content = {"name": "a"} if method == "POST" else None
+        fake(httpx2.Request(method, "https://example.com/holders", json=content))
+    backend = FakedBackend.__new__(FakedBackend)
+    backend.fake = fake
+    finding = backend.find_unproven(read_only=False, idempotent=True)
+    assert (finding == "") is looks_first
+
+
+@pytest.mark.parametrize(
+    ("field", "is_own"), [("deleted_at", True), ("resolved_at", False)]
+)
+async def test_a_tool_may_state_the_time_of_its_own_event_anew(
+    tmp_path: Path, field: str, is_own: bool
+) -> None:
+    def body(store: Store, note_id: int) -> None:
+        if f"note/{note_id}" in store.notes:
+            store.notes[f"note/{note_id}"][field] = datetime.now(UTC).isoformat()
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        store.notes[f"note/{note_id}"][field] = None
+        return {"note_id": note_id}
+
+    suite = destructive_suite_of(tmp_path, "delete", arrange, body)
+    assert (await find(suite) == "") is is_own
