@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..analysis.effects import Body, Effect
 from ..auditing.definitions import collect_evidence
@@ -14,7 +14,7 @@ from ..sources.registrations import SourceTool
 from ..tables import load_tables
 from ..tools_answer import infer_from_name
 from .definitions import build_definition
-from .plumbing import is_plumbing, is_requested
+from .plumbing import is_plumbing, is_requested, names_question
 
 # The most cautious first: what each behavior loses and repeats.
 CAUTION = ("action", "delete", "put", "update", "append", "create", "ensure")
@@ -32,12 +32,27 @@ SURE_READS = {
     "lookup",
     "count",
 }
+# Verbs that no other act is named by, where nothing else says that the tool writes.
+PLAIN_READS = SURE_READS | {
+    "calculate",
+    "compare",
+    "diagnose",
+    "inspect",
+    "parse",
+    "preview",
+    "summarize",
+    "validate",
+}
 CHOOSERS = {"action", "operation"}  # a parameter that says what to do
 # A verb that means to assess, where no parameter takes code.
 ASSESSMENTS = {"evaluate"}
 CODE = get_word_list("takes_statements") | get_word_list("takes_runs") | {"expression"}
 # A file is written as a whole, whatever has changed in it.
 WHOLE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
+# A list of operations in a description.
+LISTED = re.compile(
+    r"(?is)\b(?:operations?|actions?)\b(?:\s+(?:is|are|must\s+be|can\s+be|one\s+of))*\s*[:=]\s*(.{1,500})"
+)
 SCHEMA_SOURCES = {"parameters", "choices", "result", "phrases"}
 # Behaviors of which a second call changes nothing more.
 REPEATS = {"put", "ensure", "delete"}
@@ -92,7 +107,7 @@ class Evidence:
         has_version = not parameters.isdisjoint(load_tables()["versions"])
         if self.by_name == "update" and not has_version:
             self.by_name = "put"
-        self.vague = not self.describes_surely and self.word not in SURE_READS
+        self.vague = not self.describes_surely and self.word not in PLAIN_READS
         self._weigh_description()
         self._weigh_definition(subject)
         self.hinted = tool.hints.get(READ_ONLY)
@@ -122,6 +137,29 @@ class Evidence:
                 self.upserts.append(verb.word)
         if self.upserts:
             self.by_words = "put"  # `create or update`
+
+    @property
+    def offers_writes(self) -> bool:
+        """Whether a parameter that chooses what it does can choose a write."""
+        if any(signal.source == "choices" for signal in self.against):
+            return True
+        return any(map(_names_write, self._list_choices()))
+
+    def _list_choices(self) -> Iterator[str]:
+        """What the function compares a parameter with that chooses, and what its docstring lists as operations."""
+        function = self.tool.function
+        if function is None:
+            return
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Compare) or not isinstance(node.left, ast.Name):
+                continue
+            if node.left.id in CHOOSERS:
+                for part in ast.walk(node.comparators[0]):
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                        yield part.value
+        listed = LISTED.search(ast.get_docstring(function) or "")
+        if listed:
+            yield from re.findall(r"[a-z_]+", listed[1])
 
     def _weigh_definition(self, subject: ToolTexts) -> None:
         """Set the signals of the definition for and against a read."""
@@ -157,6 +195,12 @@ class Evidence:
     def is_requested(self, effect: Effect, *, queries: bool) -> bool:
         """Whether a text or the name of a helper asks for a write."""
         return is_requested(effect, self.body, self.shared, queries=queries)
+
+    def only_asks(self, effect: Effect) -> bool:
+        """Whether an effect is a request whose address names a question, and whose result is used."""
+        if not effect.sends or effect.discards or not names_question(effect, self.body):
+            return False
+        return not self.is_requested(effect, queries=True)
 
     @property
     def only_computes(self) -> bool:
@@ -351,6 +395,12 @@ def is_named_as_read(subject: ToolTexts) -> bool:
     """Whether the name of a tool says for certain that it reads."""
     behavior, word = _choose_verb(subject.name_verbs)
     return behavior == "read" and word in SURE_READS
+
+
+def _names_write(operation: str) -> bool:
+    """Whether an operation names a write: `set_by_id`."""
+    verbs = parse_name(operation)
+    return bool(verbs) and verbs[0].kind in OF_KIND
 
 
 def _map_kind(kind: str) -> str:

@@ -157,7 +157,9 @@ def _build_proposal(
     if behavior == "put" and edits_a_part(evidence.tool):
         behavior = "update"
     stored = evidence.resolve_stored_behavior(behavior)
-    if stored != behavior and behavior == evidence.by_name and not question:
+    counts_on = stored == "action"  # the cautious one, which promises nothing
+    is_named = behavior == evidence.by_name
+    if stored != behavior and is_named and not (question or counts_on):
         question = f"{evidence.name_says}, but {format_effect(evidence.stores[0])}"
     elif stored != behavior and question:
         choices = (*choices, behavior)
@@ -197,6 +199,8 @@ def _list_doubted_effects(evidence: Evidence) -> list[Effect]:
     is_undescribed = not evidence.reads and evidence.by_words != "read"
     doubted: list[Effect] = []
     for effect in evidence.weak:
+        if evidence.only_asks(effect):
+            continue
         is_used = effect.sends and not effect.discards
         is_query = is_used and evidence.word in QUERIES
         if is_undescribed and not is_query:
@@ -309,7 +313,8 @@ def _weigh_without_verb(evidence: Evidence) -> Proposal:
 
 def _weigh_undescribed(evidence: Evidence) -> Proposal:
     """A tool that neither its name nor its description explains."""
-    if evidence.shows_only_reads:
+    is_declared_read = evidence.hinted and not (evidence.may_write or evidence.against)
+    if evidence.shows_only_reads or is_declared_read:
         return _build_proposal(evidence, "read")
     if evidence.names_a_target and not evidence.weak:
         return _build_proposal(evidence, "put")
@@ -322,7 +327,7 @@ def _weigh_undescribed(evidence: Evidence) -> Proposal:
 def _weigh_chooser(evidence: Evidence) -> Proposal:
     """A parameter that chooses what a tool does, which may be a write."""
     question = ""
-    if evidence.by_words == "read" and not evidence.sure:
+    if evidence.by_words == "read" and not (evidence.sure or evidence.offers_writes):
         reason = "a parameter chooses what it does"
         if evidence.weak:
             reason = format_effect(evidence.weak[0])

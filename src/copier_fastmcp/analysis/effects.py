@@ -33,7 +33,7 @@ from .external_calls import (
 )
 from .memoization import find_memo_places
 from .pure_calls import is_pure_call
-from .scopes import Scope, is_temporary, root_name, shorten_expression
+from .scopes import CONNECTION_STATE, Scope, is_temporary, root_name, shorten_expression
 from .statements import (
     RUN,
     classify_statement,
@@ -352,6 +352,8 @@ class Reader:
                 self._read_callee(visit, method, frozenset())
             return
         if node.attr.startswith("_") or is_temporary(ast.unparse(node)):
+            return
+        if CONNECTION_STATE.search(ast.unparse(node)):
             return
         kind = "delete" if isinstance(node.ctx, ast.Del) else "put"
         text = f"it sets {shorten_expression(node)}"

@@ -25,11 +25,17 @@ PASSING = {
     "logs",
     "logger",
     "logging",
+    "devnull",
     "metric",
     "metrics",
     "stats",
     "statistics",
 }
+# The state of a connection, which a client sets before a request: `session.headers["X"] = "1"`.
+CONNECTION_STATE = re.compile(r"\.(?:headers|cookies|cookie_jar|auth)$")
+SIGNALS = re.compile(r"(?:threading\.|asyncio\.|multiprocessing\.)?Event\(")
+# What only one thread, task or call sees.
+CALL_LOCAL = re.compile(r"(?:threading\.)?local\(|(?:contextvars\.)?ContextVar\b")
 MAPPED = re.compile(
     r"(?i)(?:\b|_)(?:session|db|uow)\.(?:\w+\.)*(?:get|query|scalars?|execute|exec)\b|\.query\(|\.objects\.(?:get|filter|first)"
 )
@@ -78,7 +84,7 @@ class Scope:
     def is_lasting(self, held: ast.expr) -> bool:
         """Whether an object outlives the call: a global one, or an attribute of `self`."""
         origin = root_name(held)
-        if is_temporary(ast.unparse(held)):
+        if self._is_passing(held):
             return False
         if origin == "self":
             return not isinstance(held, ast.Name)
@@ -90,6 +96,18 @@ class Scope:
         if origin in self.enclosing_parameters:
             return True  # what the function around it was given, as in register(mcp, store)
         return self._is_global_container(origin)
+
+    def _is_passing(self, held: ast.expr) -> bool:
+        """Whether an object holds nothing that anybody keeps: a cache, the state of a connection or of one call."""
+        text = ast.unparse(held)
+        if is_temporary(text) or CONNECTION_STATE.search(text):
+            return True
+        return bool(CALL_LOCAL.match(self._describe_global(root_name(held))))
+
+    def _describe_global(self, name: str) -> str:
+        """What a global name of this file is made from, as its source reads; empty: it is no value."""
+        value = None if self._is_local(name) else self.module.top.get(name)
+        return ast.unparse(value) if isinstance(value, ast.expr) else ""
 
     def _is_global_container(self, name: str) -> bool:
         if name in self.module.imports or name.startswith("__"):

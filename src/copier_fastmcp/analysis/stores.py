@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from ..sources.modules import Function, Module
-from .scopes import is_temporary, root_name, shorten_expression
+from .scopes import CONNECTION_STATE, is_temporary, root_name, shorten_expression
 from .statements import read_text
 
 # What makes a key that was not there before.
@@ -140,6 +140,9 @@ class Stores:
         """Whether an object outlives this function."""
         name = root_name(held)
         if not name or not depth or is_temporary(ast.unparse(held)):
+            return False
+        owner = held.value if isinstance(held, ast.Subscript) else held
+        if CONNECTION_STATE.search(ast.unparse(owner)):
             return False
         if name == "self" and _is_private(held):
             return False
