@@ -167,3 +167,149 @@ def test_what_is_unclear_is_no_silent_read(source: str, tmp_path: Path) -> None:
         tmp_path, **{"server.py": f"{HEAD}\n{source}\n"}
     ).proposals
     assert proposal.asked or proposal.behavior != "read"
+
+
+IMAP = (
+    "import imaplib\nfrom fastmcp import FastMCP\n\nmcp = FastMCP('mail')\n\n\n@mcp.tool\n"
+    'def read_mail(it: str) -> str:\n    """Read a mail."""\n    conn = imaplib.IMAP4_SSL("example.com")\n'
+    '    conn.select("INBOX")\n    return conn.fetch(it, "(RFC822)")'
+)
+MARKING = {
+    "a whole message": IMAP,
+    "its body by number": IMAP.replace('fetch(it, "(RFC822)"', 'uid("fetch", "BODY[]"'),
+}
+NOT_MARKING = {
+    "a folder opened to read": IMAP.replace('"INBOX"', '"INBOX", readonly=True'),
+    "a look at the body": IMAP.replace("(RFC822)", "(BODY.PEEK[])"),
+    "its size": IMAP.replace("(RFC822)", "(RFC822.SIZE)"),
+}
+
+
+@pytest.mark.parametrize("tool", MARKING.values(), ids=MARKING)
+def test_a_fetch_that_marks_mail_as_read_is_no_silent_read(
+    tool: str, tmp_path: Path
+) -> None:
+    (proposal,) = survey_files(tmp_path, **{"server.py": tool}).proposals
+    assert "marks it as read" in proposal.asked
+
+
+@pytest.mark.parametrize("tool", NOT_MARKING.values(), ids=NOT_MARKING)
+def test_a_fetch_that_marks_nothing_is_a_read(tool: str, tmp_path: Path) -> None:
+    (proposal,) = survey_files(tmp_path, **{"server.py": tool}).proposals
+    assert (proposal.behavior, proposal.asked) == ("read", "")
+
+
+DEVICE = "import serial\n\nconnection = serial.Serial('/dev/ttyUSB0')\n\n\n@mcp.tool"
+
+
+def test_a_write_to_a_device_is_an_act_each_time(tmp_path: Path) -> None:
+    tool = 'def write_port(it: str) -> None:\n    """Write to the port."""\n    connection.write(it.encode())'
+    assert propose(tmp_path, tool, DEVICE).behavior == "action"
+
+
+def test_a_read_of_a_device_takes_away_what_it_reads(tmp_path: Path) -> None:
+    tool = f"{READ}return connection.read(8)"
+    proposal = propose(tmp_path, tool, DEVICE)
+    assert proposal.behavior == "delete"
+    assert proposal.asked
+
+
+def test_a_manager_of_resources_that_is_given_out_removes_nothing(
+    tmp_path: Path,
+) -> None:
+    tool = f"{READ}manager = state.rm()\n    return manager.get(it)"
+    assert propose(tmp_path, tool).asked == ""
+
+
+def test_only_the_first_argument_of_a_thread_is_run(tmp_path: Path) -> None:
+    tool = f"{READ}return asyncio.to_thread(load, state.delete_note, it)"
+    head = "def load(state, it):\n    return requests.get(it).json()\n\n\n@mcp.tool"
+    assert propose(tmp_path, tool, head).asked == ""
+    asked = propose(tmp_path, tool.replace("load, ", ""), head).asked
+    assert "state.delete_note" in asked
+
+
+def test_an_approval_that_is_used_up_is_an_act(tmp_path: Path) -> None:
+    tool = 'def approve_run(it: str) -> str:\n    """Approve a run."""\n    return take(it)'
+    head = (
+        "def take(it):\n    return drop(it)\n\n\n"
+        "def drop(it):\n    db.execute('DELETE FROM approvals WHERE token = ?', (it,))\n\n\n@mcp.tool"
+    )
+    proposal = propose(tmp_path, tool, head)
+    assert (proposal.behavior, proposal.asked) == ("action", "")
+
+
+def test_to_return_a_device_to_a_state_is_no_read(tmp_path: Path) -> None:
+    tool = 'def radio_local(it: str) -> str:\n    """Return the radio to local control."""\n    return sdk(it)'
+    assert propose(tmp_path, tool).asked
+    tool = tool.replace("the radio to local control", "the state of the radio")
+    assert propose(tmp_path, tool).behavior == "read"
+
+
+def test_to_run_a_search_is_to_search(tmp_path: Path) -> None:
+    tool = 'def search_notes(it: str) -> str:\n    """Run a semantic search over the notes."""\n    return sdk(it)'
+    assert propose(tmp_path, tool).asked == ""
+    tool = tool.replace("a semantic search", "a cleanup")
+    assert propose(tmp_path, tool).asked
+
+
+# A class, and what makes its object.
+PARSER = (
+    "class Parser:\n    def __init__(self, text):\n        self.text = text\n        self.rows = []\n\n"
+    "    def run(self):\n        self.rows.append(self.text)\n        return self.rows\n\n\n"
+)
+
+
+def test_an_object_that_ends_with_the_call_keeps_nothing(tmp_path: Path) -> None:
+    tool = f"{READ}parser = Parser(it)\n    return parser.run()"
+    proposal = propose(tmp_path, tool, f"{PARSER}@mcp.tool")
+    assert (proposal.behavior, proposal.asked) == ("read", "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "class Parser:\n",
+            "class Parser:\n    def __new__(cls, text): return ONE\n\n",
+        ),
+        ("        self.rows = []\n", "        self.rows = text.rows\n"),
+        ("@mcp", "parser = Parser('')\n\n\n@mcp"),
+    ],
+)
+def test_an_object_that_may_be_shared_keeps_what_it_is_passed(
+    old: str, new: str, tmp_path: Path
+) -> None:
+    head = f"{PARSER}@mcp.tool".replace(old, new)
+    tool = f"{READ}parser = Parser(it)\n    return parser.run()"
+    if "parser = Parser('')" in head:
+        tool = f"{READ}return parser.run()"
+    assert propose(tmp_path, tool, head).asked
+
+
+MEMOS = {
+    "a key of a cache": "cache_key = it\n    NAMES[cache_key] = requests.get(it).json()\n    return NAMES",
+    "an entry in an expression": "if it not in NAMES:\n        NAMES[it] = requests.get(it).json()\n    return str(NAMES[it])",
+    "an entry that is looked up": "if it not in NAMES:\n        NAMES[it] = requests.get(it).json()\n    return NAMES.get(it)",
+}
+
+
+@pytest.mark.parametrize("body", MEMOS.values(), ids=MEMOS)
+def test_an_entry_that_is_computed_and_given_back_is_a_memo(
+    body: str, tmp_path: Path
+) -> None:
+    head = "NAMES = {}\n\n\n@mcp.tool"
+    assert propose(tmp_path, READ + body, head).asked == ""
+    stored = body.replace("requests.get(it).json()", "it")
+    assert propose(tmp_path, READ + stored, head).asked
+
+
+def test_a_class_that_is_named_a_cache_keeps_no_data(tmp_path: Path) -> None:
+    owner = (
+        "class PageCache:\n    def __init__(self):\n        self._pages = {}\n\n"
+        "    def load(self, it):\n        page = requests.get(it).json()\n        self._pages[it] = page\n        self._pages.popitem()\n        return page\n\n\n"
+        "pages = PageCache()\n\n\n@mcp.tool"
+    )
+    tool = f"{READ}return pages.load(it)"
+    assert propose(tmp_path, tool, owner).asked == ""
+    assert propose(tmp_path, tool, owner.replace("PageCache", "PageStore")).asked

@@ -53,6 +53,10 @@ WHOLE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
 LISTED = re.compile(
     r"(?is)\b(?:operations?|actions?)\b(?:\s+(?:is|are|must\s+be|can\s+be|one\s+of))*\s*[:=]\s*(.{1,500})"
 )
+PUTS_BACK = re.compile(r"(?i)returns?\s+(?:\w+\s+){1,3}to\b")
+RUNS_A_QUERY = re.compile(
+    r"(?i)(?:run|execute|perform)s?\s+(?:an?|the)\s+(?:[\w-]+\s+){0,2}(?:search|lookup|query)\b(?!\s+(?:that|which|to))"
+)
 SCHEMA_SOURCES = {"parameters", "choices", "result", "phrases"}
 # Behaviors of which a second call changes nothing more.
 REPEATS = {"put", "ensure", "delete"}
@@ -99,7 +103,7 @@ class Evidence:
         self.tool = tool
         self.body = body
         self.shared = shared
-        self.described = subject.description_verbs
+        self.described = _select_described(tool, subject.description_verbs)
         parameters = set(build_definition(tool)["inputSchema"]["properties"])
         self.chooses = bool(CHOOSERS & parameters)
         self.runs_code = not parameters.isdisjoint(CODE)
@@ -344,10 +348,17 @@ class Evidence:
         if behavior in REPEATS and self.again:
             deletes = behavior == "delete" and self.body.of("delete", "consume")
             return behavior if deletes else "action"
+        if behavior == "put" and self.sends_to_device:
+            return "action"
         is_guarded = bool(self.body.of("guarded", "fresh"))
         if behavior == "put" and is_guarded and self.only_inserts:
             return "create"
         return behavior
+
+    @property
+    def sends_to_device(self) -> bool:
+        """Whether its body sends something to a device, which acts on it each time."""
+        return any(effect.text.endswith(" on a device") for effect in self.sure)
 
     @property
     def only_inserts(self) -> bool:
@@ -359,6 +370,21 @@ class Evidence:
             if effect.kind not in adds and not WHOLE.search(effect.text):
                 return False
         return True
+
+
+def _select_described(tool: SourceTool, verbs: Sequence[Verb]) -> Sequence[Verb]:
+    """The verbs of a description that say what a tool does.
+
+    `Return the instrument to local control` changes it, and `Run a search` only asks.
+    """
+    function = tool.function
+    description = (ast.get_docstring(function) or "") if function else ""
+    ignored: set[str] = set()
+    if PUTS_BACK.match(description):
+        ignored |= {"return", "returns"}
+    if RUNS_A_QUERY.match(description):
+        ignored |= {"run", "runs", "execute", "executes", "perform", "performs"}
+    return [verb for verb in verbs if verb.word not in ignored]
 
 
 def _choose_verb(parsed_verbs: Sequence[Verb]) -> tuple[str, str]:

@@ -239,6 +239,8 @@ def _weigh_addition_name(evidence: Evidence) -> Proposal:
         if effect.kind in ("delete", "consume"):
             question = f"{evidence.name_says}, but {format_effect(effect)}"
             return _build_proposal(evidence, "action", question, named, "put")
+    if named == "ensure" and _list_kinds(evidence.sure) & {"delete", "consume"}:
+        return _build_proposal(evidence, "action")  # what it takes away is used up
     if named == "create" and evidence.upserts and not new:
         question = f"{evidence.name_says}, its description says {evidence.upserts[0]!r}"
         return _build_proposal(evidence, "put", question, named, "ensure")

@@ -304,6 +304,11 @@ class MethodCall:
     origin: str = ""
 
     @property
+    def packages(self) -> set[str]:
+        """The packages that the file imports."""
+        return {name.split(".")[0] for name in self.scope.module.imports.values()}
+
+    @property
     def name(self) -> str:
         """The name of the method."""
         return self.function.attr
@@ -345,8 +350,8 @@ def _classify_method(method: MethodCall) -> list[CallEffect]:
         effects = rule(method)
         if effects is not None:
             return effects
-    if method.computes:
-        return []
+    if method.computes or (method.name == "rm" and not method.has_arguments):
+        return []  # rm() without a name of anything gives something out
     if _is_constant(method.name):
         return []  # a template of an address, as endpoints.BUILD(number=1)
     verbs = parse_name(method.name)
@@ -458,6 +463,20 @@ def _classify_known_method(method: MethodCall) -> list[CallEffect] | None:
     return [(kind, True, method.text)]
 
 
+def _classify_device(method: MethodCall) -> list[CallEffect] | None:
+    """What is sent to a device, which acts on it each time, or taken from its buffer."""
+    words = split_name(shorten_expression(method.owner).rpartition(".")[2])
+    if method.temporary or not words or words[-1] not in load_words("devices"):
+        return None
+    if not method.has_arguments and method.name == "write":
+        return None
+    if method.name in ("write", "write_raw", "write_binary_values", "writelines"):
+        return [("action", True, f"{method.text} on a device")]
+    if method.name.startswith("read") and "serial" in method.packages:
+        return [("consume", True, f"{method.text} on a device")]
+    return None
+
+
 def _classify_saver(method: MethodCall) -> list[CallEffect] | None:
     """A method that saves, unless it returns a text or fills a buffer."""
     if method.temporary or method.name not in load_words("savers"):
@@ -515,6 +534,7 @@ METHOD_RULES: tuple[Callable[[MethodCall], list[CallEffect] | None], ...] = (
     _classify_query,
     _classify_replacement,
     _classify_known_method,
+    _classify_device,
     _classify_saver,
     _classify_close,
     _classify_harmless_method,
