@@ -313,3 +313,34 @@ def test_a_class_that_is_named_a_cache_keeps_no_data(tmp_path: Path) -> None:
     tool = f"{READ}return pages.load(it)"
     assert propose(tmp_path, tool, owner).asked == ""
     assert propose(tmp_path, tool, owner.replace("PageCache", "PageStore")).asked
+
+
+@pytest.mark.parametrize(
+    ("body", "asked"),
+    [
+        ("future = pool.submit(load, it)\n    future.cancel()", False),
+        ("future = sdk.order(it)\n    future.cancel()", True),
+        ("note_lock.acquire_read_lock()", False),
+        ("door.acquire_read_lock()", True),
+    ],
+)
+def test_what_tasks_of_a_call_do_to_each_other_is_no_effect(
+    body: str, asked: bool, tmp_path: Path
+) -> None:
+    head = "def load(it):\n    return it\n\n\n@mcp.tool"
+    proposal = propose(tmp_path, f"{READ}{body}\n    {FETCH}", head)
+    assert bool(proposal.asked) is asked
+
+
+def test_a_module_that_is_asked_for_a_loop_stores_nothing(tmp_path: Path) -> None:
+    tool = (
+        'def set_note(it: str) -> None:\n    """Set a note."""\n'
+        "    asyncio.run(work(f'{asyncio.get_event_loop()}', it))\n    STATE['n'] = it"
+    )
+    proposal = propose(tmp_path, tool)
+    assert (proposal.behavior, proposal.asked) == ("put", "")
+
+
+def test_a_description_that_names_a_thing_does_not_make_a_read(tmp_path: Path) -> None:
+    tool = 'def weld_table(rows: list[str]) -> str:\n    """Draw the notes, with a title that is not empty."""\n    return sdk(rows)'
+    assert propose(tmp_path, tool).behavior != "read"

@@ -190,6 +190,11 @@ class Evidence:
         return any(verb.sure and verb.word != self.word for verb in self.described)
 
     @property
+    def describes_a_thing(self) -> bool:
+        """Whether its description has no verb but `is`, which may introduce whatever it does."""
+        return {verb.word for verb in self.described} <= {"is", "are"}
+
+    @property
     def reads_by_convention(self) -> bool:
         """Whether its name says that it reads, or without a verb its description, in a word that means it."""
         if self.by_name:

@@ -353,7 +353,8 @@ def _weigh_writing_body(evidence: Evidence, body_behavior: str) -> Proposal:
 
 def _weigh_described_read(evidence: Evidence) -> Proposal:
     """A description that says read, of a tool whose body does not visibly write."""
-    is_supported = bool(evidence.reads or evidence.hinted or not evidence.weak)
+    is_shown = bool(evidence.reads or evidence.hinted or evidence.only_computes)
+    is_supported = is_shown or not (evidence.weak or evidence.describes_a_thing)
     if is_supported and not evidence.against:
         return _build_proposal(evidence, "read")
     question = "its words are all that says read"

@@ -57,7 +57,7 @@ from .vocabulary import load_vocabulary, load_words
 DEEPEST = 3
 MAKING = ("__init__", "__post_init__", "__enter__", "__aenter__", "__exit__")
 CREDENTIAL = re.compile(
-    r"(?i)(?:token|credential|creds|oauth)s?(?:_?(?:file|path|json))?\b"
+    r"(?i)(?:token|credential|creds|oauth|cookie)s?(?:_?(?:file|path|json))?\b"
 )
 CREDENTIAL_CALLS = {"open", "write", "write_text", "dump", "remove", "unlink", "chmod"}
 ENDINGS = {"kill", "terminate", "send_signal"}

@@ -66,6 +66,10 @@ OURS = {
     "typing_extensions",
     *sys.stdlib_module_names,
 }
+LOCKS = {"lock", "rlock", "mutex", "semaphore"}
+STARTED_TASKS = re.compile(
+    r"\b(?:\w*executor|pool)\.submit\(|create_task\(|ensure_future\("
+)
 # Modules of Python's own whose functions change nothing, whatever their verbs.
 HARMLESS = {
     "atexit",
@@ -387,6 +391,19 @@ def _classify_class(method: MethodCall) -> list[CallEffect] | None:
     return [] if not words or words[-1] not in ASKS else None
 
 
+def _classify_coordination(method: MethodCall) -> list[CallEffect] | None:
+    """What threads and tasks do to each other: a lock that is taken, a task of this call that is cancelled."""
+    if method.name.startswith(("acquire", "release")):
+        words = split_name(shorten_expression(method.owner).rpartition(".")[2])
+        return [] if words and words[-1] in LOCKS else None
+    if method.name != "cancel" or method.has_arguments:
+        return None
+    for value in method.scope.assigned.values():
+        if STARTED_TASKS.search(ast.unparse(value)):
+            return []
+    return None
+
+
 def _classify_waiting(method: MethodCall) -> list[CallEffect] | None:
     """`get` of a queue, which takes an entry away: it waits, and names none."""
     if method.name != "get" or method.arguments or not method.call.keywords:
@@ -527,6 +544,7 @@ METHOD_RULES: tuple[Callable[[MethodCall], list[CallEffect] | None], ...] = (
     _classify_own_state,
     _classify_signal,
     _classify_class,
+    _classify_coordination,
     _classify_waiting,
     _classify_request,
     _classify_dynamic_request,

@@ -248,6 +248,8 @@ class Stores:
             yield "guarded", f"it writes {shorten_expression(held)} where it was not"
         if COUNTERS.fullmatch(name):
             yield "again", f"it calls {shorten_expression(call.func)}()"
+        if root_name(held) in self.module.imports and isinstance(held, ast.Name):
+            return  # asyncio.run(asyncio.get_loop()) reads nothing that it stores
         if self._depends_on_earlier_value(call, held):
             yield "again", f"it counts on from what {shorten_expression(held)} held"
         elif self._extends_loaded_list(call, held):
