@@ -147,7 +147,7 @@ def test_what_looks_like_a_read_is_one_or_asked(tmp_path: Path) -> None:
         "get_ads": ("read", False),
         "get_gone": ("delete", True),
         "manage_ads": ("action", False),
-        "open_ads": ("action", True),
+        "open_ads": ("read", False),
     }
 
 

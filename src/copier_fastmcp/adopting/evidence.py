@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..analysis.effects import Body, Effect
 from ..auditing.definitions import collect_evidence
@@ -14,7 +14,7 @@ from ..sources.registrations import SourceTool
 from ..tables import load_tables
 from ..tools_answer import infer_from_name
 from .definitions import build_definition
-from .plumbing import is_plumbing, is_requested
+from .plumbing import is_plumbing, is_requested, names_question
 
 # The most cautious first: what each behavior loses and repeats.
 CAUTION = ("action", "delete", "put", "update", "append", "create", "ensure")
@@ -32,12 +32,31 @@ SURE_READS = {
     "lookup",
     "count",
 }
+# Verbs that no other act is named by, where nothing else says that the tool writes.
+PLAIN_READS = SURE_READS | {
+    "calculate",
+    "compare",
+    "diagnose",
+    "inspect",
+    "parse",
+    "preview",
+    "summarize",
+    "validate",
+}
 CHOOSERS = {"action", "operation"}  # a parameter that says what to do
 # A verb that means to assess, where no parameter takes code.
 ASSESSMENTS = {"evaluate"}
 CODE = get_word_list("takes_statements") | get_word_list("takes_runs") | {"expression"}
 # A file is written as a whole, whatever has changed in it.
 WHOLE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
+# A list of operations in a description.
+LISTED = re.compile(
+    r"(?is)\b(?:operations?|actions?)\b(?:\s+(?:is|are|must\s+be|can\s+be|one\s+of))*\s*[:=]\s*(.{1,500})"
+)
+PUTS_BACK = re.compile(r"(?i)returns?\s+(?:\w+\s+){1,3}to\b")
+RUNS_A_QUERY = re.compile(
+    r"(?i)(?:run|execute|perform)s?\s+(?:an?|the)\s+(?:[\w-]+\s+){0,2}(?:search|lookup|query)\b(?!\s+(?:that|which|to))"
+)
 SCHEMA_SOURCES = {"parameters", "choices", "result", "phrases"}
 # Behaviors of which a second call changes nothing more.
 REPEATS = {"put", "ensure", "delete"}
@@ -84,7 +103,7 @@ class Evidence:
         self.tool = tool
         self.body = body
         self.shared = shared
-        self.described = subject.description_verbs
+        self.described = _select_described(tool, subject.description_verbs)
         parameters = set(build_definition(tool)["inputSchema"]["properties"])
         self.chooses = bool(CHOOSERS & parameters)
         self.runs_code = not parameters.isdisjoint(CODE)
@@ -92,7 +111,7 @@ class Evidence:
         has_version = not parameters.isdisjoint(load_tables()["versions"])
         if self.by_name == "update" and not has_version:
             self.by_name = "put"
-        self.vague = not self.describes_surely and self.word not in SURE_READS
+        self.vague = not self.describes_surely and self.word not in PLAIN_READS
         self._weigh_description()
         self._weigh_definition(subject)
         self.hinted = tool.hints.get(READ_ONLY)
@@ -123,6 +142,29 @@ class Evidence:
         if self.upserts:
             self.by_words = "put"  # `create or update`
 
+    @property
+    def offers_writes(self) -> bool:
+        """Whether a parameter that chooses what it does can choose a write."""
+        if any(signal.source == "choices" for signal in self.against):
+            return True
+        return any(map(_names_write, self._list_choices()))
+
+    def _list_choices(self) -> Iterator[str]:
+        """What the function compares a parameter with that chooses, and what its docstring lists as operations."""
+        function = self.tool.function
+        if function is None:
+            return
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Compare) or not isinstance(node.left, ast.Name):
+                continue
+            if node.left.id in CHOOSERS:
+                for part in ast.walk(node.comparators[0]):
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                        yield part.value
+        listed = LISTED.search(ast.get_docstring(function) or "")
+        if listed:
+            yield from re.findall(r"[a-z_]+", listed[1])
+
     def _weigh_definition(self, subject: ToolTexts) -> None:
         """Set the signals of the definition for and against a read."""
         self.against: list[DefinitionEvidence] = []
@@ -148,6 +190,11 @@ class Evidence:
         return any(verb.sure and verb.word != self.word for verb in self.described)
 
     @property
+    def describes_a_thing(self) -> bool:
+        """Whether its description has no verb but `is`, which may introduce whatever it does."""
+        return {verb.word for verb in self.described} <= {"is", "are"}
+
+    @property
     def reads_by_convention(self) -> bool:
         """Whether its name says that it reads, or without a verb its description, in a word that means it."""
         if self.by_name:
@@ -157,6 +204,12 @@ class Evidence:
     def is_requested(self, effect: Effect, *, queries: bool) -> bool:
         """Whether a text or the name of a helper asks for a write."""
         return is_requested(effect, self.body, self.shared, queries=queries)
+
+    def only_asks(self, effect: Effect) -> bool:
+        """Whether an effect is a request whose address names a question, and whose result is used."""
+        if not effect.sends or effect.discards or not names_question(effect, self.body):
+            return False
+        return not self.is_requested(effect, queries=True)
 
     @property
     def only_computes(self) -> bool:
@@ -300,10 +353,17 @@ class Evidence:
         if behavior in REPEATS and self.again:
             deletes = behavior == "delete" and self.body.of("delete", "consume")
             return behavior if deletes else "action"
+        if behavior == "put" and self.sends_to_device:
+            return "action"
         is_guarded = bool(self.body.of("guarded", "fresh"))
         if behavior == "put" and is_guarded and self.only_inserts:
             return "create"
         return behavior
+
+    @property
+    def sends_to_device(self) -> bool:
+        """Whether its body sends something to a device, which acts on it each time."""
+        return any(effect.text.endswith(" on a device") for effect in self.sure)
 
     @property
     def only_inserts(self) -> bool:
@@ -315,6 +375,21 @@ class Evidence:
             if effect.kind not in adds and not WHOLE.search(effect.text):
                 return False
         return True
+
+
+def _select_described(tool: SourceTool, verbs: Sequence[Verb]) -> Sequence[Verb]:
+    """The verbs of a description that say what a tool does.
+
+    `Return the instrument to local control` changes it, and `Run a search` only asks.
+    """
+    function = tool.function
+    description = (ast.get_docstring(function) or "") if function else ""
+    ignored: set[str] = set()
+    if PUTS_BACK.match(description):
+        ignored |= {"return", "returns"}
+    if RUNS_A_QUERY.match(description):
+        ignored |= {"run", "runs", "execute", "executes", "perform", "performs"}
+    return [verb for verb in verbs if verb.word not in ignored]
 
 
 def _choose_verb(parsed_verbs: Sequence[Verb]) -> tuple[str, str]:
@@ -351,6 +426,12 @@ def is_named_as_read(subject: ToolTexts) -> bool:
     """Whether the name of a tool says for certain that it reads."""
     behavior, word = _choose_verb(subject.name_verbs)
     return behavior == "read" and word in SURE_READS
+
+
+def _names_write(operation: str) -> bool:
+    """Whether an operation names a write: `set_by_id`."""
+    verbs = parse_name(operation)
+    return bool(verbs) and verbs[0].kind in OF_KIND
 
 
 def _map_kind(kind: str) -> str:

@@ -37,6 +37,25 @@ AWAITED = ("recv", "receive", "read", "get", "wait", "poll", "listen", "fetch")
 # A helper that touches a file or grants a role changes something, too.
 CHANGE_KINDS = WRITE_KINDS | {"ensure"}
 NOUNS = get_word_list("nouns")
+# What the last part of an address names that only asks: `/notes/search`, `/notes:query`.
+QUESTIONS = {
+    "aggregate",
+    "count",
+    "describe",
+    "fetch",
+    "filter",
+    "find",
+    "get",
+    "info",
+    "list",
+    "lookup",
+    "query",
+    "read",
+    "search",
+    "statistics",
+    "stats",
+}
+PLACEHOLDER = "x"
 IDENTIFIER = re.compile(r"[\w./{}:-]{3,80}")
 # Lines of a script that change nothing: a comment, a local value, an addition to a local list.
 # `set x to 1` names a local value; `set read status of it to true` changes something.
@@ -167,6 +186,40 @@ def is_requested(
         return True
     ignored = "post" if queries else ""
     return passes_write(body, shared, WRITE_KINDS, ignored)
+
+
+def names_question(effect: Effect, body: Body) -> bool:
+    """Whether what a request is sent to names a question, as `/notes/search` does.
+
+    Args:
+        effect: The request.
+        body: The body of the tool.
+    """
+    addresses = _select_addresses(effect.call_texts)
+    if not addresses:
+        for function, texts in body.passed_texts.items():
+            if function in body.functions or function is body.function:
+                addresses.extend(_select_addresses(texts))
+    return bool(addresses) and all(map(_asks_only, addresses))
+
+
+def _select_addresses(texts: Iterable[str]) -> list[str]:
+    """The texts that are addresses."""
+    addresses: list[str] = []
+    for text in texts:
+        is_type = text.startswith(("application/", "text/"))
+        if "/" in text and IDENTIFIER.fullmatch(text) and not is_type:
+            addresses.append(text)
+    return addresses
+
+
+def _asks_only(address: str) -> bool:
+    """Whether the last part of an address, a placeholder aside, names a question, and no part a write."""
+    parts = re.split(r"[/:]", address.partition("?")[0])
+    named = [part for part in parts if part and part != PLACEHOLDER]
+    words = split_name(named[-1].strip("_{}")) if named else ()
+    asks = bool(words) and not QUESTIONS.isdisjoint({words[0], words[-1]})
+    return asks and not _is_write_path(address, REQUEST_KINDS)
 
 
 def passes_write(

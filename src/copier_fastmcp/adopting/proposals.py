@@ -157,7 +157,9 @@ def _build_proposal(
     if behavior == "put" and edits_a_part(evidence.tool):
         behavior = "update"
     stored = evidence.resolve_stored_behavior(behavior)
-    if stored != behavior and behavior == evidence.by_name and not question:
+    counts_on = stored == "action"  # the cautious one, which promises nothing
+    is_named = behavior == evidence.by_name
+    if stored != behavior and is_named and not (question or counts_on):
         question = f"{evidence.name_says}, but {format_effect(evidence.stores[0])}"
     elif stored != behavior and question:
         choices = (*choices, behavior)
@@ -197,6 +199,8 @@ def _list_doubted_effects(evidence: Evidence) -> list[Effect]:
     is_undescribed = not evidence.reads and evidence.by_words != "read"
     doubted: list[Effect] = []
     for effect in evidence.weak:
+        if evidence.only_asks(effect):
+            continue
         is_used = effect.sends and not effect.discards
         is_query = is_used and evidence.word in QUERIES
         if is_undescribed and not is_query:
@@ -235,6 +239,8 @@ def _weigh_addition_name(evidence: Evidence) -> Proposal:
         if effect.kind in ("delete", "consume"):
             question = f"{evidence.name_says}, but {format_effect(effect)}"
             return _build_proposal(evidence, "action", question, named, "put")
+    if named == "ensure" and _list_kinds(evidence.sure) & {"delete", "consume"}:
+        return _build_proposal(evidence, "action")  # what it takes away is used up
     if named == "create" and evidence.upserts and not new:
         question = f"{evidence.name_says}, its description says {evidence.upserts[0]!r}"
         return _build_proposal(evidence, "put", question, named, "ensure")
@@ -309,7 +315,8 @@ def _weigh_without_verb(evidence: Evidence) -> Proposal:
 
 def _weigh_undescribed(evidence: Evidence) -> Proposal:
     """A tool that neither its name nor its description explains."""
-    if evidence.shows_only_reads:
+    is_declared_read = evidence.hinted and not (evidence.may_write or evidence.against)
+    if evidence.shows_only_reads or is_declared_read:
         return _build_proposal(evidence, "read")
     if evidence.names_a_target and not evidence.weak:
         return _build_proposal(evidence, "put")
@@ -322,7 +329,7 @@ def _weigh_undescribed(evidence: Evidence) -> Proposal:
 def _weigh_chooser(evidence: Evidence) -> Proposal:
     """A parameter that chooses what a tool does, which may be a write."""
     question = ""
-    if evidence.by_words == "read" and not evidence.sure:
+    if evidence.by_words == "read" and not (evidence.sure or evidence.offers_writes):
         reason = "a parameter chooses what it does"
         if evidence.weak:
             reason = format_effect(evidence.weak[0])
@@ -346,7 +353,8 @@ def _weigh_writing_body(evidence: Evidence, body_behavior: str) -> Proposal:
 
 def _weigh_described_read(evidence: Evidence) -> Proposal:
     """A description that says read, of a tool whose body does not visibly write."""
-    is_supported = bool(evidence.reads or evidence.hinted or not evidence.weak)
+    is_shown = bool(evidence.reads or evidence.hinted or evidence.only_computes)
+    is_supported = is_shown or not (evidence.weak or evidence.describes_a_thing)
     if is_supported and not evidence.against:
         return _build_proposal(evidence, "read")
     question = "its words are all that says read"

@@ -14,7 +14,7 @@ from ..sources.modules import (
     list_parameter_names,
 )
 from .scopes import Scope
-from .vocabulary import load_vocabulary
+from .vocabulary import load_vocabulary, load_words
 
 PARAMETERS = {
     "query",
@@ -32,6 +32,7 @@ WRAPS = {"text", "gql", "SQL", "str", "strip", "rstrip", "encode", "dedent"}
 METHODS = {"method", "verb", "http_method", "request_method"}
 # Keywords whose texts say nothing of what a call does.
 MANNERS = {"encoding", "errors", "mode", "newline", "headers", "timeout"}
+ASKS_VERSION = {"--version", "-V", "--help"}
 POST = "post"
 SENT_POST = ("create", False, "it sends POST")
 METHOD = re.compile("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
@@ -240,3 +241,23 @@ def _is_open_ended(
     """Whether a value may be a text of the tool's caller."""
     open_parameters = scope.parameters - literal_parameters
     return not open_parameters.isdisjoint(_list_bare_parameters(value, scope))
+
+
+def find_reading_command(call: ast.Call) -> str:
+    """The command that a call runs, where its source shows that it only reads: `git log`; empty: it does not."""
+    arguments = [*call.args[:1], *list_keyword_values(call, "args")]
+    command = arguments[0] if arguments else None
+    parts = command.elts if isinstance(command, ast.List | ast.Tuple) else call.args
+    words: list[str] = []
+    for part in parts:
+        value = part.value if isinstance(part, ast.Constant) else ""
+        words.append(value if isinstance(value, str) else "")
+    program = words[0].rpartition("/")[2] if words else ""
+    if program in load_words("reading_programs"):
+        return program
+    option = words[1] if len(words) > 1 else ""
+    if program == "git" and option in load_words("reading_git"):
+        return f"git {option}"
+    if program and len(words) == 2 and option in ASKS_VERSION:
+        return f"{program} {option}"
+    return ""

@@ -58,10 +58,9 @@ def resolve_call(
             yield call if is_same else _replace_function(module, call, function)
     if project.dotted(module, call.func) in LATER:
         return
-    runs = isinstance(call.func, ast.Attribute) and call.func.attr in RUNNERS
-    runs = runs or (isinstance(call.func, ast.Name) and call.func.id in RUNNERS)
     handler = project.resolve(module, call.func)
-    runs = runs or (handler is not None and _calls_parameter(handler.node))
+    runs_any = handler is not None and _calls_parameter(handler.node)
+    target = _find_run_target(call)
     for argument in list_passed_values(call):
         if isinstance(argument, ast.Name | ast.Attribute):
             place = project.resolve(module, argument)
@@ -71,8 +70,21 @@ def resolve_call(
                 isinstance(argument, ast.Name) and argument.id in module.imports
             )
             may_be_function = isinstance(argument, ast.Attribute) or is_imported
+            runs = runs_any or argument is target
             if is_own_function or is_known_call or (runs and may_be_function):
                 yield _replace_function(module, call, argument)
+
+
+def _find_run_target(call: ast.Call) -> ast.expr | None:
+    """The argument that a call of a thread, an executor or a partial runs; the others are its data."""
+    name = _name_call(call)
+    if name not in RUNNERS:
+        return None
+    for keyword in call.keywords:
+        if keyword.arg in ("target", "func", "fn"):
+            return keyword.value
+    position = 1 if name == "run_in_executor" else 0
+    return call.args[position] if len(call.args) > position else None
 
 
 def describe_dynamic_call(

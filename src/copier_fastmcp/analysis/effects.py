@@ -31,9 +31,17 @@ from .external_calls import (
     is_preparation,
     is_setup_name,
 )
+from .mail import find_marking_fetch
 from .memoization import find_memo_places
 from .pure_calls import is_pure_call
-from .scopes import Scope, is_temporary, root_name, shorten_expression
+from .scopes import (
+    CONNECTION_STATE,
+    Scope,
+    is_temporary,
+    list_own_attributes,
+    root_name,
+    shorten_expression,
+)
 from .statements import (
     RUN,
     classify_statement,
@@ -49,17 +57,19 @@ from .vocabulary import load_vocabulary, load_words
 DEEPEST = 3
 MAKING = ("__init__", "__post_init__", "__enter__", "__aenter__", "__exit__")
 CREDENTIAL = re.compile(
-    r"(?i)(?:token|credential|creds|oauth)s?(?:_?(?:file|path|json))?\b"
+    r"(?i)(?:token|credential|creds|oauth|cookie)s?(?:_?(?:file|path|json))?\b"
 )
 CREDENTIAL_CALLS = {"open", "write", "write_text", "dump", "remove", "unlink", "chmod"}
 ENDINGS = {"kill", "terminate", "send_signal"}
 STARTED = re.compile(r"\b(?:Popen|create_subprocess_exec|create_subprocess_shell)\(")
 PROCESS = re.compile(r"(?i)(?:^|_|\.)(?:proc|process|child|popen)$")
+MARKS_MAIL = "it fetches mail in a way that marks it as read"
 FOLDER_CALLS = {"mkdir", "makedirs"}
 FILE_WRITE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
 HTTP_CHANGES = {"put", "patch"}
 # The depth at which each function was read, with the parameters that its caller has written out.
-ReadDepths = dict[tuple[ast.AST, frozenset[str]], int]
+# The last part is whether the object of the method was made in the call.
+ReadDepths = dict[tuple[ast.AST, frozenset[str], bool], int]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
 
 
@@ -163,6 +173,7 @@ class Visit:
         literal_parameters: The parameters that its caller has written out.
         read_depths: What has been read so far; shared by all visits below a tool.
         effects: The effects so far; shared by all visits below a tool.
+        is_new: Whether the function is a method of an object that was made in the call.
     """
 
     module: Module
@@ -171,6 +182,7 @@ class Visit:
     literal_parameters: frozenset[str]
     read_depths: ReadDepths
     effects: list[Effect]
+    is_new: bool = False
 
     @property
     def scope(self) -> Scope:
@@ -200,7 +212,7 @@ class Reader:
         """Learn the classes of the project."""
         self.project = project
         self.whole = True
-        self._facts: dict[ast.AST, FunctionFacts] = {}
+        self._facts: dict[tuple[ast.AST, bool], FunctionFacts] = {}
         self._calls: dict[ast.AST, set[ast.AST]] = {}
         self._passed_texts: dict[ast.AST, list[str]] = {}
         self.classes: dict[str, Place] = {}
@@ -215,7 +227,10 @@ class Reader:
         read_depths: ReadDepths = {}
         self.whole = True
         self._read_function(Place(home, function), 0, read_depths, effects, frozenset())
-        visited = frozenset(node for node, _ in read_depths)
+        visited = frozenset(key[0] for key in read_depths)
+        if marking := find_marking_fetch(visited):
+            depth = min(d for key, d in read_depths.items() if key[0] is marking)
+            effects.append(Effect("put", True, MARKS_MAIL, depth, function=marking))
         nearest_effects = _keep_nearest(effects)
         callees = visited - {function}
         return Body(
@@ -234,16 +249,18 @@ class Reader:
         read_depths: ReadDepths,
         effects: list[Effect],
         literal_parameters: frozenset[str],
+        is_new: bool = False,
     ) -> None:
         function = place.node
         if not isinstance(function, FUNCTIONS):
             return
-        if read_depths.get((function, literal_parameters), DEEPEST + 1) <= depth:
+        key = (function, literal_parameters, is_new)
+        if read_depths.get(key, DEEPEST + 1) <= depth:
             return
-        read_depths[function, literal_parameters] = depth
-        facts = self._collect_facts(place.module, function)
+        read_depths[key] = depth
+        facts = self._collect_facts(place.module, function, is_new)
         visit = Visit(
-            place.module, facts, depth, literal_parameters, read_depths, effects
+            place.module, facts, depth, literal_parameters, read_depths, effects, is_new
         )
         first = len(effects)
         for kind, text in facts.storage:
@@ -254,11 +271,15 @@ class Reader:
             if effects[position].function is None:
                 effects[position] = replace(effects[position], function=function)
 
-    def _collect_facts(self, module: Module, function: Function) -> FunctionFacts:
-        if function not in self._facts:
-            stores = Stores(module, function)
-            scope = Scope(module, function)
-            self._facts[function] = FunctionFacts(
+    def _collect_facts(
+        self, module: Module, function: Function, is_new: bool
+    ) -> FunctionFacts:
+        if (function, is_new) not in self._facts:
+            owner = module.find_enclosing_class(function)
+            own = list_own_attributes(owner) if owner and is_new else frozenset()
+            stores = Stores(module, function, own)
+            scope = Scope(module, function, own)
+            self._facts[function, is_new] = FunctionFacts(
                 scope,
                 stores,
                 list(stores.list_storage()),
@@ -266,7 +287,7 @@ class Reader:
                 find_memo_places(function, stores.nodes),
                 ast.get_docstring(function, clean=False),
             )
-        return self._facts[function]
+        return self._facts[function, is_new]
 
     def _read_node(self, visit: Visit, node: ast.AST) -> None:
         if isinstance(node, ast.Call):
@@ -353,6 +374,8 @@ class Reader:
             return
         if node.attr.startswith("_") or is_temporary(ast.unparse(node)):
             return
+        if CONNECTION_STATE.search(ast.unparse(node)):
+            return
         kind = "delete" if isinstance(node.ctx, ast.Del) else "put"
         text = f"it sets {shorten_expression(node)}"
         if visit.scope.is_mapped(owner):
@@ -368,12 +391,18 @@ class Reader:
         visit: Visit,
         callee: Place,
         literal_parameters: frozenset[str],
+        is_new: bool = False,
     ) -> None:
         """Read a function that the visited one calls, unless it is too far down."""
         depth = visit.depth + 1
         if depth <= DEEPEST:
             self._read_function(
-                callee, depth, visit.read_depths, visit.effects, literal_parameters
+                callee,
+                depth,
+                visit.read_depths,
+                visit.effects,
+                literal_parameters,
+                is_new,
             )
 
     def _read_call(self, visit: Visit, call: ast.Call) -> None:
@@ -412,7 +441,28 @@ class Reader:
         if _encloses_both(visit.module, function, call):
             # a function in this one shares its parameters
             literals |= visit.literal_parameters
-        self._read_callee(visit, callee, literals)
+        is_new = self._is_made_here(visit, call)
+        self._read_callee(visit, callee, literals, is_new)
+
+    def _is_made_here(self, visit: Visit, call: ast.Call) -> bool:
+        """Whether the object of a method is made in the call, and by nothing but its class."""
+        if not isinstance(call.func, ast.Attribute):
+            return False
+        owner = call.func.value
+        if isinstance(owner, ast.Name) and owner.id == "self":
+            return visit.is_new
+        makers: list[ast.expr] = [owner]
+        if isinstance(owner, ast.Name):
+            makers = visit.facts.stores.values.get(owner.id, [])
+            if owner.id in visit.scope.globals:
+                return False
+        for maker in makers:
+            place = None
+            if isinstance(maker, ast.Call):
+                place = self.project.resolve(visit.module, maker.func)
+            if place is None or not isinstance(place.node, ast.ClassDef):
+                return False
+        return bool(makers)
 
     def _read_preparation(self, visit: Visit, callee: Place) -> None:
         """What a helper changes that by its name only prepares: a log or a cache, but no other records."""

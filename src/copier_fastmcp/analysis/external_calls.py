@@ -17,9 +17,17 @@ from .call_arguments import (
     find_http_method,
     find_open_mode,
     find_passed_parameter,
+    find_reading_command,
     list_passed_texts,
 )
-from .scopes import Scope, is_temporary, root_name, shorten_expression
+from .scopes import (
+    CALL_LOCAL,
+    SIGNALS,
+    Scope,
+    is_temporary,
+    root_name,
+    shorten_expression,
+)
 from .statements import RUN
 from .vocabulary import load_calls, load_vocabulary, load_words
 
@@ -58,6 +66,10 @@ OURS = {
     "typing_extensions",
     *sys.stdlib_module_names,
 }
+LOCKS = {"lock", "rlock", "mutex", "semaphore"}
+STARTED_TASKS = re.compile(
+    r"\b(?:\w*executor|pool)\.submit\(|create_task\(|ensure_future\("
+)
 # Modules of Python's own whose functions change nothing, whatever their verbs.
 HARMLESS = {
     "atexit",
@@ -81,6 +93,10 @@ HARMLESS |= {
     "base64",
 }
 HARMLESS |= {
+    "platform",
+    "importlib",
+    "unicodedata",
+    "ctypes",
     "hashlib",
     "hmac",
     "html",
@@ -156,7 +172,10 @@ def find_external_effects(
     if is_builtin or dotted.split(".")[0] in HARMLESS & {*module.imports.values()}:
         return
     if isinstance(call.func, ast.Attribute):
-        method = MethodCall(call, call.func, scope, literal_parameters, text, temporary)
+        origin = _describe_global(project, module, call.func.value, scope)
+        method = MethodCall(
+            call, call.func, scope, literal_parameters, text, temporary, origin
+        )
         yield from _classify_method(method)
     elif kind := load_vocabulary()["http"].get(verb := find_http_method(call, scope)):
         yield kind, True, f"it sends {verb.upper()}"
@@ -164,11 +183,26 @@ def find_external_effects(
         yield from _classify_function(module, call.func.id, scope, text)
 
 
+def _describe_global(
+    project: Project, module: Module, held: ast.expr, scope: Scope
+) -> str:
+    """What a name that is no local one is made from, as its source reads; empty: it is not shown."""
+    if isinstance(held, ast.Name) and held.id in scope.assigned:
+        is_global = held.id in scope.globals
+        return "" if is_global else ast.unparse(scope.assigned[held.id])
+    place = project.resolve(module, held)
+    node = place.node if place else None
+    return ast.unparse(node) if isinstance(node, ast.expr) else ""
+
+
 def _classify_known_function(
     call: ast.Call, dotted: str, kind: str, scope: Scope
 ) -> Iterator[CallEffect]:
     """What a function of the vocabulary does, unless it is about a temporary file."""
     text = f"it calls {shorten_expression(call.func)}()"
+    if kind == "action" and (command := find_reading_command(call)):
+        yield "read", True, f"it runs {command!r}"
+        return
     if kind == "read" and _names_removal(call, scope):
         yield "action", False, f"{text} with an address that removes"
         return
@@ -262,6 +296,7 @@ class MethodCall:
         literal_parameters: The parameters of that function which its caller has written out.
         text: The call in words.
         temporary: Whether it is about a temporary file, a cache or a log.
+        origin: What the object is made from, as the source of a global or local name reads.
     """
 
     call: ast.Call
@@ -270,6 +305,12 @@ class MethodCall:
     literal_parameters: frozenset[str]
     text: str
     temporary: bool
+    origin: str = ""
+
+    @property
+    def packages(self) -> set[str]:
+        """The packages that the file imports."""
+        return {name.split(".")[0] for name in self.scope.module.imports.values()}
 
     @property
     def name(self) -> str:
@@ -313,8 +354,8 @@ def _classify_method(method: MethodCall) -> list[CallEffect]:
         effects = rule(method)
         if effects is not None:
             return effects
-    if method.computes:
-        return []
+    if method.computes or (method.name == "rm" and not method.has_arguments):
+        return []  # rm() without a name of anything gives something out
     if _is_constant(method.name):
         return []  # a template of an address, as endpoints.BUILD(number=1)
     verbs = parse_name(method.name)
@@ -324,6 +365,43 @@ def _classify_method(method: MethodCall) -> list[CallEffect]:
 
 
 # The rules: each returns the effects of a method, or None where the method is none of its subject.
+
+
+def _classify_own_state(method: MethodCall) -> list[CallEffect] | None:
+    """A method of what only the running thread or task sees."""
+    return [] if CALL_LOCAL.match(method.origin) else None
+
+
+def _classify_signal(method: MethodCall) -> list[CallEffect] | None:
+    """`set` and `clear` of an event, which tell another thread or task to go on, or to stop."""
+    if not SIGNALS.match(method.origin):
+        return None
+    is_local = root_name(method.owner) in method.scope.assigned
+    if is_local or method.name not in ("set", "clear"):
+        return []
+    return [("action", False, method.text)]
+
+
+def _classify_class(method: MethodCall) -> list[CallEffect] | None:
+    """A class of another package, as `models.Filter()`, and no request: `sdk.DeleteRequest()`."""
+    is_imported = root_name(method.owner) in method.scope.module.imports
+    if not is_imported or not method.name[:1].isupper() or method.name.isupper():
+        return None
+    words = split_name(method.name)
+    return [] if not words or words[-1] not in ASKS else None
+
+
+def _classify_coordination(method: MethodCall) -> list[CallEffect] | None:
+    """What threads and tasks do to each other: a lock that is taken, a task of this call that is cancelled."""
+    if method.name.startswith(("acquire", "release")):
+        words = split_name(shorten_expression(method.owner).rpartition(".")[2])
+        return [] if words and words[-1] in LOCKS else None
+    if method.name != "cancel" or method.has_arguments:
+        return None
+    for value in method.scope.assigned.values():
+        if STARTED_TASKS.search(ast.unparse(value)):
+            return []
+    return None
 
 
 def _classify_waiting(method: MethodCall) -> list[CallEffect] | None:
@@ -402,6 +480,20 @@ def _classify_known_method(method: MethodCall) -> list[CallEffect] | None:
     return [(kind, True, method.text)]
 
 
+def _classify_device(method: MethodCall) -> list[CallEffect] | None:
+    """What is sent to a device, which acts on it each time, or taken from its buffer."""
+    words = split_name(shorten_expression(method.owner).rpartition(".")[2])
+    if method.temporary or not words or words[-1] not in load_words("devices"):
+        return None
+    if not method.has_arguments and method.name == "write":
+        return None
+    if method.name in ("write", "write_raw", "write_binary_values", "writelines"):
+        return [("action", True, f"{method.text} on a device")]
+    if method.name.startswith("read") and "serial" in method.packages:
+        return [("consume", True, f"{method.text} on a device")]
+    return None
+
+
 def _classify_saver(method: MethodCall) -> list[CallEffect] | None:
     """A method that saves, unless it returns a text or fills a buffer."""
     if method.temporary or method.name not in load_words("savers"):
@@ -449,6 +541,10 @@ def _classify_deletion(method: MethodCall) -> list[CallEffect] | None:
 
 
 METHOD_RULES: tuple[Callable[[MethodCall], list[CallEffect] | None], ...] = (
+    _classify_own_state,
+    _classify_signal,
+    _classify_class,
+    _classify_coordination,
     _classify_waiting,
     _classify_request,
     _classify_dynamic_request,
@@ -456,6 +552,7 @@ METHOD_RULES: tuple[Callable[[MethodCall], list[CallEffect] | None], ...] = (
     _classify_query,
     _classify_replacement,
     _classify_known_method,
+    _classify_device,
     _classify_saver,
     _classify_close,
     _classify_harmless_method,

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ..sources.modules import Function, list_parameter_names
+from .scopes import is_temporary
 
 LOOKUPS = {"get", "exists", "is_file"}
 
@@ -21,6 +22,7 @@ def find_memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
     body = list(nodes)
     looked_up = set(_list_lookups(body))
     returned = set(_list_returned_texts(body))
+    given_back = set(_list_given_back(body))
     parameters = list_parameter_names(function)
     computed = _list_computed_names(body)
     places: set[str] = set()
@@ -36,7 +38,9 @@ def find_memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
             is_computed = value in computed or isinstance(
                 node.value, ast.Call | ast.Await
             )
-            is_returned = value in returned or ast.unparse(target) in returned
+            is_returned = value in returned or (place, key) in given_back
+            if is_temporary(key) and is_computed and value not in parameters:
+                places.add(place)  # self._names[cache_key] = name
             if (
                 (place, key) in looked_up
                 and is_computed
@@ -56,7 +60,7 @@ def find_memo_places(function: Function, nodes: Iterable[ast.AST]) -> set[str]:
     return places
 
 
-def _list_lookups(body: list[ast.AST]) -> Iterator[tuple[str, str]]:
+def _list_lookups(body: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     """A container and a key for each lookup: `key in it`, `it.get(key)`, `it[key]`."""
     for node in body:
         if isinstance(node, ast.Compare) and type(node.ops[0]).__name__.endswith("In"):
@@ -97,6 +101,17 @@ def _list_returned_texts(body: list[ast.AST]) -> Iterator[str]:
     for node in body:
         if isinstance(node, ast.Return) and node.value is not None:
             yield ast.unparse(node.value)
+
+
+def _list_given_back(body: list[ast.AST]) -> Iterator[tuple[str, str]]:
+    """The entries that a function returns, also as part of an expression: a container and a key."""
+    for node in body:
+        if not isinstance(node, ast.Return) or node.value is None:
+            continue
+        yield from _list_lookups(ast.walk(node.value))
+        for part in ast.walk(node.value):
+            if isinstance(part, ast.Subscript):
+                yield ast.unparse(part.value), ast.unparse(part.slice)
 
 
 def _list_computed_names(body: list[ast.AST]) -> set[str]:

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from ..sources.modules import Function, Module, list_parameter_names, list_parameters
 
@@ -25,23 +25,42 @@ PASSING = {
     "logs",
     "logger",
     "logging",
+    "devnull",
     "metric",
     "metrics",
     "stats",
     "statistics",
 }
+# The state of a connection, which a client sets before a request: `session.headers["X"] = "1"`.
+CONNECTION_STATE = re.compile(r"\.(?:headers|cookies|cookie_jar|auth)$")
+SIGNALS = re.compile(r"(?:threading\.|asyncio\.|multiprocessing\.)?Event\(")
+# What only one thread, task or call sees.
+CALL_LOCAL = re.compile(r"(?:threading\.)?local\(|(?:contextvars\.)?ContextVar\b")
 MAPPED = re.compile(
     r"(?i)(?:\b|_)(?:session|db|uow)\.(?:\w+\.)*(?:get|query|scalars?|execute|exec)\b|\.query\(|\.objects\.(?:get|filter|first)"
 )
+MADE = {"dict", "list", "set", "defaultdict", "deque", "Counter", "OrderedDict"}
 CONTAINERS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.Call)
 
 
 class Scope:
     """The values of the names in one function."""
 
-    def __init__(self, module: Module, function: Function) -> None:
-        """Collect the assigned values."""
+    def __init__(
+        self,
+        module: Module,
+        function: Function,
+        own_attributes: frozenset[str] = frozenset(),
+    ) -> None:
+        """Collect the assigned values.
+
+        Args:
+            module: The file of the function.
+            function: The function.
+            own_attributes: Attributes of `self` that end with the call, as the object was made in it.
+        """
         self.module = module
+        self.own_attributes = own_attributes
         self.assigned: dict[str, ast.expr] = {}
         self.annotations: dict[str, ast.expr] = {}
         self.parameters = list_parameter_names(function)
@@ -78,7 +97,7 @@ class Scope:
     def is_lasting(self, held: ast.expr) -> bool:
         """Whether an object outlives the call: a global one, or an attribute of `self`."""
         origin = root_name(held)
-        if is_temporary(ast.unparse(held)):
+        if self._is_passing(held):
             return False
         if origin == "self":
             return not isinstance(held, ast.Name)
@@ -90,6 +109,24 @@ class Scope:
         if origin in self.enclosing_parameters:
             return True  # what the function around it was given, as in register(mcp, store)
         return self._is_global_container(origin)
+
+    def _is_passing(self, held: ast.expr) -> bool:
+        """Whether an object holds nothing that anybody keeps: a cache, the state of a connection or of one call."""
+        text = ast.unparse(held)
+        if is_temporary(text) or CONNECTION_STATE.search(text):
+            return True
+        if is_own_attribute(held, self.own_attributes) or self._is_in_cache(held):
+            return True
+        return bool(CALL_LOCAL.match(self._describe_global(root_name(held))))
+
+    def _is_in_cache(self, held: ast.expr) -> bool:
+        """Whether an object is held by a class that is named a cache."""
+        return root_name(held) == "self" and names_cache(self.owner)
+
+    def _describe_global(self, name: str) -> str:
+        """What a global name of this file is made from, as its source reads; empty: it is no value."""
+        value = None if self._is_local(name) else self.module.top.get(name)
+        return ast.unparse(value) if isinstance(value, ast.expr) else ""
 
     def _is_global_container(self, name: str) -> bool:
         if name in self.module.imports or name.startswith("__"):
@@ -132,6 +169,51 @@ def _list_data_parameters(function: Function) -> Iterator[str]:
     for argument in list_parameters(function):
         if argument.arg not in ("self", "cls", "mcp", "app", "server"):
             yield argument.arg
+
+
+def names_cache(owner: ast.ClassDef | None) -> bool:
+    """Whether a class is named a cache, as `TTLCache` is."""
+    return owner is not None and owner.name.lower().endswith("cache")
+
+
+def is_own_attribute(held: ast.AST, own_attributes: Set[str]) -> bool:
+    """Whether an object is an attribute of `self` that ends with the call, or an entry of one."""
+    while isinstance(held, ast.Subscript):
+        held = held.value
+    if not isinstance(held, ast.Attribute) or not isinstance(held.value, ast.Name):
+        return False
+    return held.value.id == "self" and held.attr in own_attributes
+
+
+def list_own_attributes(owner: ast.ClassDef) -> frozenset[str]:
+    """The attributes that every object of a class makes for itself: empty containers, numbers and texts."""
+    own: set[str] = set()
+    for node in owner.body:
+        name = getattr(node, "name", "")
+        if name == "__new__":
+            return frozenset()  # it may give out the same object again
+        if name != "__init__":
+            continue
+        for statement in ast.walk(node):
+            if not isinstance(statement, ast.Assign | ast.AnnAssign):
+                continue
+            if statement.value is None or not _makes_own_value(statement.value):
+                continue
+            if isinstance(statement, ast.Assign):
+                targets = statement.targets
+            else:
+                targets = [statement.target]
+            for target in targets:
+                if isinstance(target, ast.Attribute) and root_name(target) == "self":
+                    own.add(target.attr)
+    return frozenset(own)
+
+
+def _makes_own_value(value: ast.expr) -> bool:
+    """Whether an expression makes a value that nothing else holds."""
+    if isinstance(value, ast.Call):
+        return ast.unparse(value.func).rpartition(".")[2] in MADE
+    return isinstance(value, ast.Constant | ast.Dict | ast.List | ast.Set)
 
 
 def is_temporary(text: str) -> bool:

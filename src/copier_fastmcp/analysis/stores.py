@@ -8,14 +8,21 @@ import re
 from collections.abc import Iterator
 
 from ..sources.modules import Function, Module
-from .scopes import is_temporary, root_name, shorten_expression
+from .scopes import (
+    CONNECTION_STATE,
+    MADE,
+    is_own_attribute,
+    is_temporary,
+    names_cache,
+    root_name,
+    shorten_expression,
+)
 from .statements import read_text
 
 # What makes a key that was not there before.
 FRESH = re.compile(
     r"\b(?:uuid\d?|hex|token_\w+|rand\w*|max|len|next\w*|now|utcnow|time\w*|new_id)\("
 )
-MADE = {"dict", "list", "set", "defaultdict", "deque"}
 LITERALS = (
     ast.Dict,
     ast.List,
@@ -41,9 +48,22 @@ OPERATORS = {"$inc", "$mul", "$push", "$bit"}
 class Stores:
     """The storage effects of one function."""
 
-    def __init__(self, module: Module, function: Function) -> None:
-        """Collect the values of its names, and the names that it adds to."""
+    def __init__(
+        self,
+        module: Module,
+        function: Function,
+        own_attributes: frozenset[str] = frozenset(),
+    ) -> None:
+        """Collect the values of its names, and the names that it adds to.
+
+        Args:
+            module: The file of the function.
+            function: The function.
+            own_attributes: Attributes of `self` that end with the call, as the object was made in it.
+        """
         self.module, self.function = module, function
+        self.own_attributes = own_attributes
+        self.owner = module.find_enclosing_class(function)
         self.nodes: list[ast.AST] = []
         for statement in function.body:
             self.nodes.extend(ast.walk(statement))
@@ -141,7 +161,10 @@ class Stores:
         name = root_name(held)
         if not name or not depth or is_temporary(ast.unparse(held)):
             return False
-        if name == "self" and _is_private(held):
+        owner = held.value if isinstance(held, ast.Subscript) else held
+        if CONNECTION_STATE.search(ast.unparse(owner)):
+            return False
+        if name == "self" and self._is_own(held):
             return False
         values = [v for v in self.values.get(name, ()) if root_name(v) != name]
         for value in values:
@@ -150,6 +173,12 @@ class Stores:
             if not root_name(value) or self.is_durable(value, depth - 1):
                 return True
         return not values
+
+    def _is_own(self, held: ast.AST) -> bool:
+        """Whether an attribute of `self` is no data: private, of a cache, or of an object that ends with the call."""
+        if _is_private(held) or names_cache(self.owner):
+            return True
+        return is_own_attribute(held, self.own_attributes)
 
     def list_storage(self) -> Iterator[tuple[str, str]]:
         """List storage effects, each as a kind (again, guarded, fresh, sets) and in words."""
@@ -219,6 +248,8 @@ class Stores:
             yield "guarded", f"it writes {shorten_expression(held)} where it was not"
         if COUNTERS.fullmatch(name):
             yield "again", f"it calls {shorten_expression(call.func)}()"
+        if root_name(held) in self.module.imports and isinstance(held, ast.Name):
+            return  # asyncio.run(asyncio.get_loop()) reads nothing that it stores
         if self._depends_on_earlier_value(call, held):
             yield "again", f"it counts on from what {shorten_expression(held)} held"
         elif self._extends_loaded_list(call, held):

@@ -165,6 +165,8 @@ class Project:
         if name in self.modules:
             return self.modules[name]
         ends = self._ends.get(name, [])
+        if not ends and name.startswith("src."):  # run from the root of the checkout
+            return self.module(name.removeprefix("src."))
         return ends[0] if len(ends) == 1 else None
 
     def find(self, dotted: str, depth: int = 5) -> Place | None:
