@@ -1,5 +1,6 @@
 """Which records the arguments of a call select or name, and so may change."""
 
+import random
 import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ import pytest
 
 from copier_fastmcp_engine.testing.fake import Fake, FakedBackend
 
-from .test_cases_that_follow import TEXT, find
+from .test_cases_that_follow import TEXT, find, suite_of
 from .test_probe import Store, StubSuite
 from .test_reported_mistakes import destructive_suite_of
 
@@ -106,7 +107,7 @@ async def test_a_delete_by_a_field_may_take_all_that_are_equal(
         (
             "Delete visits whose title contains a text.",
             {"title": "Ete"},
-            lambda v, title: title[1:] in v["title"].lower(),
+            lambda v, title: title and title[1:] in v["title"].lower(),
         ),
     ],
 )
@@ -371,3 +372,219 @@ async def test_a_tool_may_state_the_time_of_its_own_event_anew(
 
     suite = destructive_suite_of(tmp_path, "delete", arrange, body)
     assert (await find(suite) == "") is is_own
+
+
+@pytest.mark.parametrize(("limit", "is_found"), [("12:00", True), ("19:00", False)])
+async def test_a_limit_in_time_keeps_what_is_later(
+    tmp_path: Path, limit: str, is_found: bool
+) -> None:
+    """In order of letters, a space is before the T of a later time."""
+
+    def body(store: Store, before: str) -> None:
+        remove(store, lambda _, entry: entry["at"] < before)
+
+    async def arrange(store: Store) -> dict[str, Any]:
+        store.notes["log/1"] = {"at": "2031-02-28 10:00:00"}
+        store.notes["log/2"] = {"at": "2031-03-01 18:00:00"}
+        return {"before": f"2031-03-01T{limit}:00"}
+
+    suite = destructive_suite_of(tmp_path, "delete", arrange, body, before=TEXT)
+    suite.required = ["before"]
+    assert ("it also removed log/2.at" in await find(suite)) is is_found
+
+
+@pytest.mark.parametrize("overwrites", [True, False])
+async def test_a_backup_of_what_is_deleted_overwrites_no_other(
+    tmp_path: Path, overwrites: bool
+) -> None:
+    def body(store: Store, note_id: int) -> None:
+        note = store.notes.pop(f"note/{note_id}", None)
+        if note and note_id == 5:
+            place = note["title"] if overwrites else "again"
+            store.notes["trash"][place] = {"text": note["text"]}
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        store.notes[f"note/{note_id}"] |= {"title": "Plan", "text": "new"}
+        store.notes["trash"] = {"Plan": {"text": "old"}}
+        return {"note_id": note_id}
+
+    suite = destructive_suite_of(tmp_path, "delete", arrange, body)
+    finding = await find(suite)
+    assert ("it also changed trash.Plan.text" in finding) is overwrites
+    assert bool(finding) is overwrites
+
+
+async def test_a_record_that_does_not_exist_ends_no_batch(tmp_path: Path) -> None:
+    def body(store: Store, note_ids: list[int]) -> None:
+        for note_id in note_ids:
+            if store.notes.pop(f"note/{note_id}", None) is None:
+                break
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        return {"note_ids": [note_id]}
+
+    schema = {"type": "array", "items": INTEGER}
+    suite = destructive_suite_of(tmp_path, "delete", arrange, body, note_ids=schema)
+    suite.required = ["note_ids"]
+    finding = await find(suite)
+    assert "with a record that does not exist first in note_ids it says" in finding
+
+
+async def test_a_create_does_not_end_other_records(tmp_path: Path) -> None:
+    """Though the new one is in the state that they were in."""
+
+    def body(store: Store, title: str) -> None:
+        for contract in store.notes.values():
+            contract["state"] = "ended"
+        store.notes[f"contract/{len(store.notes)}"] = {
+            "title": title,
+            "state": "running",
+        }
+
+    async def arrange(store: Store) -> dict[str, Any]:
+        store.notes["contract/0"] = {"title": "a", "state": "running"}
+        return {"title": "b"}
+
+    suite = destructive_suite_of(tmp_path, "create", arrange, body, title=TEXT)
+    suite.truth |= {"idempotent": False, "destructive": False}
+    suite.required = ["title"]
+    assert "it says not destructive, but lost contract/0.state" in await find(suite)
+
+
+async def test_an_ensure_does_not_open_again_what_was_closed(tmp_path: Path) -> None:
+    def body(store: Store, note_id: int) -> None:
+        store.notes.setdefault(f"note/{note_id}", {})["state"] = "open"
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.notes[f"note/{note_id}"] = {"state": "closed"}
+        return {"note_id": note_id}
+
+    suite = destructive_suite_of(tmp_path, "ensure", arrange, body)
+    suite.truth["destructive"] = False
+    assert "it says not destructive, but lost note/5.state" in await find(suite)
+
+
+@pytest.mark.parametrize(("name", "is_there"), [("Mark", False), ("MARKET-hall", True)])
+async def test_an_ensure_finds_only_what_has_the_name(
+    tmp_path: Path, name: str, is_there: bool
+) -> None:
+    def body(store: Store, name: str) -> None:
+        names = [zone["name"].lower() for zone in store.notes.values()]
+        if not any(name.lower().replace("-", " ") in other for other in names):
+            store.notes[f"zone/{name}"] = {"name": name}
+
+    async def arrange(store: Store) -> dict[str, Any]:
+        store.notes["zone/3"] = {"name": "Market Hall"}
+        return {"name": name}
+
+    suite = destructive_suite_of(tmp_path, "ensure", arrange, body, name=TEXT)
+    suite.truth["destructive"] = False
+    suite.required = ["name"]
+    finding = await find(suite)
+    missing = (
+        f"it says ensure, but added nothing, and there is no record with name='{name}'"
+    )
+    assert (missing in finding) is not is_there
+    assert bool(finding) is not is_there
+
+
+@pytest.mark.parametrize("most", [40, 60])
+async def test_an_append_adds_at_each_call(tmp_path: Path, most: int) -> None:
+    def body(store: Store, note_id: int, text: str) -> None:
+        entries = store.notes[f"note/{note_id}"]["entries"]
+        if len(entries) < most:
+            entries.append(text)
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.notes[f"note/{note_id}"] = {"entries": []}
+        return {"note_id": note_id, "text": "a"}
+
+    suite = destructive_suite_of(tmp_path, "append", arrange, body, text=TEXT)
+    suite.truth |= {"idempotent": False, "destructive": False}
+    suite.required = ["note_id", "text"]
+    finding = await find(suite)
+    assert ("it says append, but call 51 changed nothing" in finding) is (most == 40)
+    assert bool(finding) is (most == 40)
+
+
+@pytest.mark.parametrize("is_seeded", [True, False])
+async def test_a_read_may_draw_numbers_and_not_begin_them_anew(
+    tmp_path: Path, is_seeded: bool
+) -> None:
+    def body(store: Store, note_id: int) -> None:
+        if is_seeded:
+            random.seed(note_id)
+        random.random()
+
+    state = random.getstate()
+    finding = await find(suite_of(tmp_path, "read", body))
+    random.setstate(state)
+    assert ("it says read-only, but changed random.seed()" in finding) is is_seeded
+    assert bool(finding) is is_seeded
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+async def test_a_part_of_an_object_replaces_that_part_alone(
+    tmp_path: Path, keeps: bool
+) -> None:
+    def body(store: Store, note_id: int, contact: dict[str, str]) -> None:
+        note = store.notes[f"note/{note_id}"]
+        old = note["contact"] if keeps else {"phone": "", "city": ""}
+        note["contact"] = old | contact
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.notes[f"note/{note_id}"] = {"contact": {"phone": "1", "city": "Bern"}}
+        return {"note_id": note_id, "contact": {"phone": "9"}}
+
+    schema = {"type": "object", "properties": {"phone": TEXT, "city": TEXT}}
+    suite = destructive_suite_of(tmp_path, "put", arrange, body, contact=schema)
+    suite.truth["destructive"] = False
+    suite.policy.is_exempt = lambda *_: True
+    suite.required = ["note_id", "contact"]
+    finding = await find(suite)
+    assert (
+        "it says not destructive, but dropped note/5.contact.city" in finding
+    ) is not keeps
+    assert bool(finding) is not keeps
+
+
+@pytest.mark.parametrize("also", [[], ["A3"]])
+async def test_what_an_argument_names_may_refer_to_the_record_now(
+    tmp_path: Path, also: list[str]
+) -> None:
+    def body(store: Store, booking: str, seat: str) -> None:
+        seats = store.notes["seats"]
+        for name, holder in seats.items():
+            if holder == booking:
+                seats[name] = None
+        for name in [seat, *also]:
+            seats[name] = booking
+
+    async def arrange(store: Store, booking: str = "B-1") -> dict[str, Any]:
+        store.notes[f"booking/{booking}"] = {"show": 7}
+        store.notes["seats"] = {"A1": booking, "A2": None, "A3": "B-9"}
+        return {"booking": booking, "seat": "A2"}
+
+    texts = {"booking": TEXT, "seat": TEXT}
+    suite = destructive_suite_of(tmp_path, "put", arrange, body, **texts)
+    suite.required = [*texts]
+    finding = await find(suite)
+    assert ("it also changed seats.A3" in finding) is bool(also)
+    assert bool(finding) is bool(also)
+
+
+def test_what_is_not_there_below_a_record_can_be_ensured(tmp_path: Path) -> None:
+    fake = Fake("https://example.com", tmp_path)
+    fake(httpx2.Request("PUT", "https://example.com/runs/1", json={"state": "open"}))
+    statuses = []
+    for _ in range(2):
+        request = httpx2.Request(
+            "PUT",
+            "https://example.com/runs/1/reminders/2",
+            json={"text": "Ready."},
+            headers={"If-None-Match": "*"},
+        )
+        statuses.append(fake(request).status_code)
+    assert statuses == [200, 412]

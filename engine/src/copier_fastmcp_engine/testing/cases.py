@@ -38,6 +38,7 @@ STRANGE = " ÄÖ "  # a text with spaces around it, in upper case, and not in AS
 LONG = "x" * 2000
 LIMITS = ("enum", "format", "maxLength", "minLength", "pattern")  # of a text
 FIRST = "only the first of "  # how the name of a case begins that names fewer records
+AFTER_ABSENT = "a record that does not exist first in "
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TARGET = re.compile(
     "new_|to_|target|dest"
@@ -350,6 +351,7 @@ class Variants:
             if len(value) > 1 >= fewest:
                 yield self._vary(name, value[:1], f"{FIRST}{name}")
             yield self._vary(name, [*value, absent])
+            yield self._vary(name, [absent, *value], f"{AFTER_ABSENT}{name}")
             yield self._vary(name, [*value, *value])
             if not self.tool.parameters.get(name, {}).get("minItems"):
                 yield self._vary(name, [])

@@ -139,6 +139,11 @@ def _parse_moment(value: Any) -> float | None:
     return None
 
 
+def parse_date(value: Any) -> float | None:
+    """Return the time that a text states, in seconds; None where it states none."""
+    return _parse_moment(value) if isinstance(value, str) else None
+
+
 def is_now(value: Any) -> bool:
     """Return whether a value is the present time, which differs from call to call."""
     moment = _parse_moment(value)
@@ -199,7 +204,7 @@ class Change:
     def _dates_end(self) -> bool:
         """Return whether a field gets its first date, as that of an end."""
         is_first = self.old in (None, "") and not PLANNED.search(self.kind)
-        return is_first and isinstance(self.new, str) and bool(_parse_moment(self.new))
+        return is_first and parse_date(self.new) is not None
 
     def ends(self) -> bool:
         """Return whether it removes something: a record, a field, or by a flag, a date or a state."""
@@ -294,7 +299,9 @@ class Step:
         for change in self.changes:
             old_key = _key(change.kind, change.old)
             if not change.keeps():
-                if arrived[old_key]:
+                # Another record in the same state has not taken it over from one that stays
+                may_move = change.is_removed or not STATE.search(change.kind)
+                if arrived[old_key] and may_move:
                     arrived[old_key] -= 1
                     self.moved.append(change)
                     continue

@@ -272,6 +272,8 @@ class Fake:
                 return missing
         if effect == "merges" and old is None:
             return missing
+        if old is not None and request.headers.get("If-None-Match") == "*":
+            return 412, f"{path} is there already"
         parent = self.records.get(place or "")
         return find_conflict(old or parent, request)
 
@@ -526,11 +528,9 @@ def bump(version: Any) -> Any:
 
 
 def find_conflict(old: Record | None, request: httpx2.Request) -> Refusal | None:
-    """Return why a write is refused: a record exists, is missing, or was changed since."""
+    """Return why a write is refused: a record is missing, or was changed since."""
     record = old or {}
     expected = request.headers.get("If-Match", "*")
-    if old is not None and request.headers.get("If-None-Match") == "*":
-        return 412, "it is there already"
     if expected != "*" and expected != etag(record):
         return 412, "it was changed since"
     arguments = parse_arguments(request)

@@ -621,15 +621,13 @@ class Probe:
         backend, _ = await self.prepare()
         before = await self.snapshot(backend)
         middle = before
-        schemas = self.tool.parameters
         for number in range(REPEATS):
-            arguments = dict(plain.arguments)
-            for name, value in plain.arguments.items():
-                is_text = isinstance(value, str) and _is_free_text(schemas.get(name))
-                if is_text and name not in self._fixed_names(plain):
-                    arguments[name] = f"{value}{number}"
+            arguments = self._renumber(plain, number)
             try:
-                await self.call(self.name, arguments)
+                if number == REPEATS - 1 and arguments != plain.arguments:
+                    await self._check_addition(arguments, backend)
+                else:
+                    await self.call(self.name, arguments)
             except (ToolError, MCPError):
                 break
             if number == 1:
@@ -638,6 +636,28 @@ class Probe:
             await self.call(self.name, self._lengthen(plain))
         after = await self.snapshot(backend)
         return self.judge.find_pruned(Step(before, middle), Step(middle, after))
+
+    async def _check_addition(
+        self, arguments: dict[str, Any], backend: Backend
+    ) -> None:
+        """Call a tool that has added often; the test fails where it accepts the call and adds nothing."""
+        before = await self.snapshot(backend)
+        leftovers = Leftovers(self.suite.project.source)
+        await self.call(self.name, arguments)
+        await leftovers.wait()
+        is_same_data = is_same(before, await self.snapshot(backend))
+        text = f"it says {self.judge.behavior}, but call {REPEATS} changed nothing"
+        self._fail_unless(not is_same_data, Problem("behavior-proven", text))
+
+    def _renumber(self, plain: Variant, number: int) -> dict[str, Any]:
+        """Return the arguments of a call with a number behind each text."""
+        arguments = dict(plain.arguments)
+        schemas = self.tool.parameters
+        for name, value in plain.arguments.items():
+            is_text = isinstance(value, str) and _is_free_text(schemas.get(name))
+            if is_text and name not in self._fixed_names(plain):
+                arguments[name] = f"{value}{number}"
+        return arguments
 
     def _lengthen(self, plain: Variant) -> dict[str, Any]:
         """Return the arguments of a call with long texts."""
@@ -731,6 +751,8 @@ class Probe:
             text = f"it says {behavior}, but changed nothing that snapshot() shows"
             remedy = "fix its body, arrange() or snapshot()"
             return Problem("behavior-proven", text, remedy)
+        if self.plain is not None and (missing := self.judge.find_missing(*self.plain)):
+            return missing
         versions = self.suite.tables["versions"]
         has_version = any(arguments.get(name) is not None for name in versions)
         claims = {"create": True, "append": True, "update": has_version}

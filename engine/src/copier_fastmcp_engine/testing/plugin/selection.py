@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from ..changes import Change, Place, Step, is_element, key_of, kind_of
+from ..changes import Change, Place, Step, is_element, key_of, kind_of, parse_date
 from ..rules import Tool
 
 # Words for a limit: what is removed lies on one side of the argument
@@ -18,6 +18,10 @@ LIMITING = re.compile(
 MATCHING = re.compile(
     r"\b(begin\w*|contain\w*|glob|like|match\w*|pattern|prefix|query|regex|search\w*|suffix|wildcards?|with)\b"
 )
+# How the arguments are called that limit by time, and on which side the records are
+EARLIER = re.compile("before|older|until")
+LATER = re.compile("after|newer|since")
+ZONE = re.compile(r":\d\d.*(Z|[+-]\d\d:?\d\d)$")
 UNSET: tuple[Any, ...] = (None, "", [])
 
 
@@ -62,7 +66,8 @@ class Selection:
         for change in self.step.changes:
             if change.old is None or not self._is_removal(change):
                 continue
-            if self._has_other_key(change) or self._has_other_field(change):
+            is_other = self._has_other_key(change) or self._has_other_field(change)
+            if is_other or self._is_beyond(change):
                 unselected.append(change)
         return unselected
 
@@ -97,6 +102,31 @@ class Selection:
             return False
         return not self._is_loose(field, change.old) and self._is_stored(change, values)
 
+    def _is_beyond(self, change: Change) -> bool:
+        """Tell whether all times of a removed record are on the other side of a limit in time."""
+        if not change.is_removed:
+            return False
+        for name, values in self.values.items():
+            limit, *more = values
+            moment = parse_date(limit)
+            if moment is None or more:
+                continue
+            times = self._list_times(change.place[:-1], _form_of(limit))
+            if times and EARLIER.search(name) and min(times) > moment:
+                return True
+            if times and LATER.search(name) and max(times) < moment:
+                return True
+        return False
+
+    def _list_times(self, record: Place, form: tuple[bool, bool]) -> list[float]:
+        """Return the times that the fields of a record state in a form."""
+        times = []
+        for place, value in self.step.old.items():
+            moment = parse_date(value) if place[:-1] == record else None
+            if moment is not None and _form_of(value) == form:
+                times.append(moment)
+        return times
+
     def _is_loose(self, name: str, value: object) -> bool:
         """Tell whether an argument selects more than equal values, by the words for it."""
         words = f"{self.words} {name.replace('_', ' ')}"
@@ -115,6 +145,11 @@ class Selection:
                 if kind_of(place[:-1]) == kind_of(record):
                     return True
         return False
+
+
+def _form_of(time: str) -> tuple[bool, bool]:
+    """Return whether a time has hours, and whether it has a zone: only times of one form can be compared."""
+    return ":" in time, ZONE.search(time) is not None
 
 
 def _list_records(place: Place) -> Iterator[Place]:

@@ -1,11 +1,12 @@
 """What the snapshots of a call and its repetition show to be untrue of a tool's hints."""
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases import FIRST, Variant
+from ..cases import AFTER_ABSENT, FIRST, Variant
 from ..changes import (
     EVENT,
     Change,
@@ -15,6 +16,7 @@ from ..changes import (
     format_changes,
     is_element,
     is_now,
+    is_same,
     iterate_values,
     key_of,
     kind_of,
@@ -201,7 +203,7 @@ class Judge:
         if self.behavior in KEEPS and has_removed_record and not is_added:
             return Problem("behavior-proven", f"it says {self.behavior}, but {story}")
         named = self._name_places(variant, first)
-        is_fewer = variant.name.startswith(FIRST) and not refused
+        is_fewer = variant.name.startswith((FIRST, AFTER_ABSENT)) and not refused
         has_removed = bool(variant.name) and not is_fewer
         for change in first.changes:
             if change.ends() and not named.empties(change):
@@ -212,6 +214,29 @@ class Judge:
             text = f"it says delete, but a call {did}, and removed nothing"
             return Problem("behavior-proven", text, remedy)
         return None
+
+    def find_missing(self, plain: Variant, first: Step) -> Problem | None:
+        """Return that a tool ensured nothing: its call added nothing, and no record has what it names.
+
+        Args:
+            plain: The author's first case.
+            first: What its first call did.
+        """
+        if self.behavior != "ensure" or first.changes:
+            return None
+        present = set()
+        for place, value in first.old.items():
+            present |= {_simplify(part) for part in (*place, value)}
+            present |= {_simplify(key_of((part,))) for part in place}
+        named = {}
+        for name in plain.identities or plain.arguments:
+            if isinstance(plain.arguments.get(name), str):
+                named[name] = plain.arguments[name]
+        if not named or any(_simplify(value) in present for value in named.values()):
+            return None
+        shown = ", ".join(f"{name}={value!r}" for name, value in named.items())
+        text = f"it says ensure, but added nothing, and there is no record with {shown}"
+        return Problem("behavior-proven", text)
 
     def find_pruned(self, first: Step, later: Step) -> Problem | None:
         """Return that further calls removed what was there, or nothing.
@@ -290,6 +315,8 @@ class Judge:
             return None
         losses = self._find_losses(first, repeat)
         losses += self._name_places(variant, first).list_reset_states()
+        if self.behavior == "ensure":
+            losses += [change for change in first.changes if resets_state(change)]
         if not losses:
             return None
         is_whole = _has_removed_record(losses, first)
@@ -310,7 +337,8 @@ class Judge:
             if change.place[0] in variant.loses or record not in set_records:
                 continue
             is_in_emptied_list = record != change.place[:-1]
-            if is_in_emptied_list or (change.new is None and not change.is_removed):
+            is_gone = change.new is None and not change.is_removed
+            if is_in_emptied_list or is_gone or _is_omitted(variant, change):
                 dropped.append(change)
             elif change.new in RESET:
                 reset.append(change)
@@ -391,9 +419,21 @@ class Judge:
         return Problem("named-record-proven", text, remedy)
 
 
+def _is_omitted(variant: Variant, change: Change) -> bool:
+    """Tell whether a field belongs to an object that is an argument, and is not in it."""
+    given = variant.arguments.get("".join(change.place[-2:-1]))
+    return isinstance(given, dict) and change.place[-1] not in given
+
+
+def _simplify(value: object) -> str:
+    """Return the letters and digits of a value, without accents, in lower case, as a careful comparison may."""
+    text = unicodedata.normalize("NFKD", str(value))
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
+
+
 def _find_set_records(variant: Variant, step: Step) -> set[Place]:
     """Return the places of records of which a call set a field to one of its arguments."""
-    texts = {str(value) for value in variant.arguments.values()}
+    texts = {str(value) for _, value in iterate_values(variant.arguments)}
     records = set()
     for change in step.changes:
         if str(change.new) in texts:
@@ -561,6 +601,8 @@ class Named:
         """Tell whether the call may have made a change."""
         if self._removes_a_neighbor(change) or self._is_missed(change):
             return False
+        if self.behavior == "delete" and self._is_overwritten(change):
+            return False
         place = change.place
         stems = {place[:length] for length in range(1, len(place) + 1)}
         key = f"{place[0]}/"
@@ -586,16 +628,30 @@ class Named:
         for part in place:
             rest, count = self.inner.subn("", part)
             has_other = any(len(text) > 1 and text in rest for text in self.texts)
-            is_alone = re.search(r"\w", rest) is None
+            is_alone = "" in self.texts and re.search(r"\w", rest) is None
             if count and (has_other or is_alone):
                 return True
         return False
 
     def _refers_now(self, change: Change) -> bool:
-        """Tell whether a record that another argument names refers to the named one now."""
+        """Tell whether what another argument names, or what the named record refers to, refers to that record now."""
         if str(change.new) not in self.named_values:
             return False
-        return any(key_of((part,)) in self.other_ids for part in change.place)
+        keys = {key_of((part,)) for part in change.place}
+        others = self.other_ids | self.texts | self.references
+        return not others.isdisjoint(keys)
+
+    def _is_overwritten(self, change: Change) -> bool:
+        """Tell whether a text of another record was lost for one that the named record had."""
+        is_lost = isinstance(change.old, str) and change in self.step.lost
+        if not is_lost or not change.new or change.is_removed:
+            return False
+        if self._names_place(change.place) or str(change.old) in self.named_values:
+            return False
+        for place, value in self.step.old.items():
+            if self._names_place(place) and is_same(value, change.new):
+                return True
+        return False
 
     def _is_missed(self, change: Change) -> bool:
         """Tell whether a record is gone that the call does not name, and to whose key records that stay refer."""
