@@ -355,25 +355,6 @@ def test_a_post_after_a_search_in_vain_is_repeatable(
     assert (finding == "") is looks_first
 
 
-@pytest.mark.parametrize(
-    ("field", "is_own"), [("deleted_at", True), ("resolved_at", False)]
-)
-async def test_a_tool_may_state_the_time_of_its_own_event_anew(
-    tmp_path: Path, field: str, is_own: bool
-) -> None:
-    def body(store: Store, note_id: int) -> None:
-        if f"note/{note_id}" in store.notes:
-            store.notes[f"note/{note_id}"][field] = datetime.now(UTC).isoformat()
-
-    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
-        store.add(note_id)
-        store.notes[f"note/{note_id}"][field] = None
-        return {"note_id": note_id}
-
-    suite = destructive_suite_of(tmp_path, "delete", arrange, body)
-    assert (await find(suite) == "") is is_own
-
-
 @pytest.mark.parametrize(("limit", "is_found"), [("12:00", True), ("19:00", False)])
 async def test_a_limit_in_time_keeps_what_is_later(
     tmp_path: Path, limit: str, is_found: bool
@@ -588,3 +569,120 @@ def test_what_is_not_there_below_a_record_can_be_ensured(tmp_path: Path) -> None
         )
         statuses.append(fake(request).status_code)
     assert statuses == [200, 412]
+
+
+@pytest.mark.parametrize("also", ["", "flood-2.txt", "flood.jpg"])
+async def test_a_file_may_have_the_name_and_an_extension(
+    tmp_path: Path, also: str
+) -> None:
+    """But not one to which a record refers."""
+
+    def body(store: Store, slug: str) -> None:
+        store.notes["files"].pop(f"{slug}.txt", None)
+        store.notes["files"].pop(also, None)
+
+    async def arrange(store: Store) -> dict[str, Any]:
+        files = ("flood.txt", "flood-2.txt", "flood.jpg", "derby.txt")
+        store.notes["files"] = dict.fromkeys(files, "First line.")
+        store.notes["article/flood"] = {"image": "flood.jpg"}
+        return {"slug": "flood"}
+
+    suite = destructive_suite_of(tmp_path, "delete", arrange, body, slug=TEXT)
+    suite.required = ["slug"]
+    suite.tables = {**suite.tables, "identities": ["slug"]}
+    finding = await find(suite)
+    assert (f"it also changed files.{also}" in finding) is bool(also)
+    assert bool(finding) is bool(also)
+
+
+@pytest.mark.parametrize("takes_all", [True, False])
+async def test_what_is_beside_a_named_record_below_another_stays(
+    tmp_path: Path, takes_all: bool
+) -> None:
+    def body(store: Store, berth_id: int, visit_ids: list[str], text: str) -> None:
+        for key, visit in store.notes.items():
+            parent, _, name = key.rpartition("/")
+            if parent == f"berth/{berth_id}/visit" and (takes_all or name in visit_ids):
+                visit["text"] = text
+
+    async def arrange(store: Store, berth_id: int = 14) -> dict[str, Any]:
+        store.notes[f"berth/{berth_id}"] = {"depth": 9}
+        for name in ("V-1", "V-2", "V-10"):
+            store.notes[f"berth/{berth_id}/visit/{name}"] = {"text": f"was {name}"}
+        return {"berth_id": berth_id, "visit_ids": ["V-1", "V-2"], "text": "late"}
+
+    texts = {"type": "array", "items": TEXT}
+    schemas = {"berth_id": INTEGER, "visit_ids": texts, "text": TEXT}
+    suite = destructive_suite_of(tmp_path, "put", arrange, body, **schemas)
+    suite.required = [*schemas]
+    finding = await find(suite)
+    assert ("it also changed berth/14/visit/V-10.text" in finding) is takes_all
+    assert bool(finding) is takes_all
+
+
+@pytest.mark.parametrize("is_careless", [True, False])
+async def test_a_filter_that_names_nothing_selects_nothing(
+    tmp_path: Path, is_careless: bool
+) -> None:
+    def body(store: Store, note_id: int, vessel_id: str) -> None:
+        is_known = f"vessel/{vessel_id}" in store.notes or not is_careless
+        for key, visit in [*store.notes.items()]:
+            is_meant = not is_known or visit.get("vessel") == vessel_id
+            if key.startswith(f"note/{note_id}/") and is_meant:
+                del store.notes[key]
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        for vessel in ("aurora", "boreas"):
+            store.notes[f"vessel/{vessel}"] = {"crew": 12}
+            store.notes[f"note/{note_id}/{vessel}-visit"] = {"vessel": vessel}
+        return {"note_id": note_id, "vessel_id": "aurora"}
+
+    suite = destructive_suite_of(tmp_path, "delete", arrange, body, vessel_id=TEXT)
+    suite.required = ["note_id", "vessel_id"]
+    finding = await find(suite)
+    assert ("though no record has vessel_id=" in finding) is is_careless
+    assert bool(finding) is is_careless
+
+
+@pytest.mark.parametrize(("old", "is_kept"), [("arrived", False), ("closed", True)])
+async def test_an_append_does_not_set_a_state_back(
+    tmp_path: Path, old: str, is_kept: bool
+) -> None:
+    """It may open again what was closed."""
+
+    def body(store: Store, note_id: int, text: str) -> None:
+        note = store.notes[f"note/{note_id}"]
+        note["text"] += f"\n{text}"
+        note["state"] = "open"
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.notes[f"note/{note_id}"] = {"text": "First.", "state": old}
+        return {"note_id": note_id, "text": "Second."}
+
+    suite = destructive_suite_of(tmp_path, "append", arrange, body, text=TEXT)
+    suite.truth |= {"idempotent": False, "destructive": False}
+    suite.required = ["note_id", "text"]
+    finding = await find(suite)
+    assert ("it says not destructive, but lost note/5.state" in finding) is not is_kept
+    assert bool(finding) is not is_kept
+
+
+async def test_numbers_name_the_records_whose_number_they_are(tmp_path: Path) -> None:
+    def body(store: Store, numbers: list[int]) -> None:
+        loans: Any = store.notes["loans"]
+        loans[:] = [loan for loan in loans if loan["number"] not in numbers]
+
+    async def arrange(store: Store) -> dict[str, Any]:
+        loans: Any = []
+        for number in (1, 2, 3, 4):
+            loans.append({"number": number, "member": f"m{number}"})
+        store.notes["loans"] = loans
+        store.notes["job/2"] = {"title": "Chair"}
+        return {"numbers": [2, 3]}
+
+    schema = {"type": "array", "items": INTEGER}
+    suite = destructive_suite_of(tmp_path, "delete", arrange, body, numbers=schema)
+    suite.required = ["numbers"]
+    suite.tables = {**suite.tables, "identities": ["number"]}
+    assert await find(suite) == ""

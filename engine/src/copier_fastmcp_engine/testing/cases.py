@@ -339,7 +339,7 @@ class Variants:
         if name in self.versions and isinstance(value, (str, int)):
             if self.behavior in ("update", "delete"):
                 yield from self._vary_version(name, value)
-        elif name in self.names or (self.behavior == "read" and isinstance(value, str)):
+        elif self._may_name_nothing(name, value):
             absent = other_identity(item, ABSENT)
             if absent == item:
                 return
@@ -355,6 +355,14 @@ class Variants:
             yield self._vary(name, [*value, *value])
             if not self.tool.parameters.get(name, {}).get("minItems"):
                 yield self._vary(name, [])
+
+    def _may_name_nothing(self, name: str, value: Any) -> bool:
+        """Tell whether a parameter names a record, or may do so."""
+        if self.behavior == "read":
+            return name in self.names or isinstance(value, str)
+        is_target = TARGET.match(name) or name.startswith("into_")
+        is_filter = self.behavior == "delete" and name.endswith("_id")
+        return name in self.names or (is_filter and not is_target)
 
     def _vary_version(self, name: str, value: str | int) -> Iterator[Variant]:
         """Yield variants with a version that is not the record's."""

@@ -118,6 +118,13 @@ def is_element(place: Place) -> bool:
     return "".join(place[-2:-1])[:2] == "[]"
 
 
+def list_records(place: Place) -> Iterator[Place]:
+    """Yield the places of the records around a value; the first part is a table, unless it has a key in it."""
+    for length in range(1, len(place)):
+        if length > 1 or "/" in place[0]:
+            yield place[:length]
+
+
 def key_of(record: Place) -> str:
     """Return the key of a record."""
     return record[-1].rpartition("/")[2]
@@ -240,6 +247,14 @@ def resets_state(change: Change) -> bool:
     old, new = str(change.old).lower(), str(change.new).lower()
     was_reached = REACHED.fullmatch(old) or OVER.fullmatch(old)
     return bool(was_reached and BEGUN.fullmatch(new))
+
+
+def begins_anew(change: Change) -> bool:
+    """Return whether a state other than an end becomes one in which records begin."""
+    old, new = str(change.old).lower(), str(change.new).lower()
+    is_state = STATE.search(change.kind) and change.old not in (None, "")
+    is_earlier = BEGUN.fullmatch(old) or OVER.fullmatch(old)
+    return bool(is_state and BEGUN.fullmatch(new) and not is_earlier)
 
 
 def _key(kind: str, value: Any) -> tuple[str, str]:

@@ -4,10 +4,19 @@ An argument selects records where one of them has its value: as the key, or in a
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from ..changes import Change, Place, Step, is_element, key_of, kind_of, parse_date
+from ..changes import (
+    Change,
+    Place,
+    Step,
+    is_element,
+    key_of,
+    kind_of,
+    list_records,
+    parse_date,
+)
 from ..rules import Tool
 
 # Words for a limit: what is removed lies on one side of the argument
@@ -78,7 +87,7 @@ class Selection:
         """Tell whether a record is gone though an argument is the key of another one of its kind."""
         if not self.keys:
             return False
-        for record in _list_records(change.place):
+        for record in list_records(change.place):
             if key_of(record) in self.texts:
                 continue
             if not self.keys.isdisjoint(self._list_keys(kind_of(record))):
@@ -89,7 +98,7 @@ class Selection:
         """Return the keys of the records of a kind that were there before."""
         keys = set()
         for place in self.step.old:
-            for record in _list_records(place):
+            for record in list_records(place):
                 if kind_of(record) == kind:
                     keys.add(key_of(record))
         return keys
@@ -150,10 +159,3 @@ class Selection:
 def _form_of(time: str) -> tuple[bool, bool]:
     """Return whether a time has hours, and whether it has a zone: only times of one form can be compared."""
     return ":" in time, ZONE.search(time) is not None
-
-
-def _list_records(place: Place) -> Iterator[Place]:
-    """Yield the places of the records around a value; the first part is a table, unless it has a key in it."""
-    for length in range(1, len(place)):
-        if length > 1 or "/" in place[0]:
-            yield place[:length]

@@ -12,6 +12,7 @@ from ..changes import (
     Change,
     Place,
     Step,
+    begins_anew,
     find_reordered,
     format_changes,
     is_element,
@@ -20,10 +21,11 @@ from ..changes import (
     iterate_values,
     key_of,
     kind_of,
+    list_records,
     resets_state,
 )
 from ..rules import Tool
-from ..tool_table import find_record
+from ..tool_table import find_record, get_singular
 from .problems import Problem
 from .selection import Selection
 
@@ -146,6 +148,7 @@ class Judge:
             loss = self._find_unnamed(variant, first, story)
         if loss is None and self.behavior == "delete":
             loss = self._find_unselected(variant, first, story)
+            loss = loss or self._find_unfiltered(variant, first)
         if loss is not None:
             return loss
         if variant.name.startswith(WRONG_VERSION) and first.changes:
@@ -176,13 +179,12 @@ class Judge:
         return Problem("idempotent-proven", text)
 
     def _only_moments(self, step: Step) -> bool:
-        """Tell whether the only changes are times of this very moment, not of an event other than the tool's own."""
-        verb = self.tool.name.partition("_")[0].rstrip("e")
+        """Tell whether the only changes are times of this very moment, not of an event that happens once."""
         for change in step.changes:
             was_moment = change.old is None or is_now(change.old)
             if not was_moment or not is_now(change.new):
                 return False
-            if EVENT.search(change.kind) and not change.kind.startswith(verb):
+            if EVENT.search(change.kind):
                 return False
         return True
 
@@ -317,6 +319,8 @@ class Judge:
         losses += self._name_places(variant, first).list_reset_states()
         if self.behavior == "ensure":
             losses += [change for change in first.changes if resets_state(change)]
+        if self.behavior == "append":
+            losses += [change for change in first.changes if begins_anew(change)]
         if not losses:
             return None
         is_whole = _has_removed_record(losses, first)
@@ -404,6 +408,19 @@ class Judge:
         remedy = f"fix the body, or return Case(..., loses=[{key!r}]) from arrange() if the loss is intended"
         return Problem("named-record-proven", text, remedy)
 
+    def _find_unfiltered(self, variant: Variant, step: Step) -> Problem | None:
+        """Return what a delete removed though one of the arguments that name the record names none."""
+        removed = [change for change in step.changes if change.is_removed]
+        if not variant.names_nothing or not removed:
+            return None
+        for name, value in variant.arguments.items():
+            is_name = name in variant.identities or name.endswith("_id")
+            if is_name and not _is_stored(name, value, step.old):
+                text = f"it removed {format_changes(removed)}, though no record has {name}={value!r}"
+                remedy = "refuse what does not exist, or remove nothing"
+                return Problem("named-record-proven", text, remedy)
+        return None
+
     def _find_unnamed(self, variant: Variant, step: Step, story: str) -> Problem | None:
         """Return what an existing record lost or got that the call does not name."""
         named = self._name_places(variant, step)
@@ -482,6 +499,12 @@ def _is_stored(name: str, value: object, values: Mapping[Place, Any]) -> bool:
     return False
 
 
+def _compile(pattern: str, values: Collection[str]) -> re.Pattern[str]:
+    """Return what finds one of some identities in a key; `VALUE` in the pattern stands for it."""
+    parts = [pattern.replace("VALUE", re.escape(value)) for value in values]
+    return re.compile("|".join(parts) or "(?!)")
+
+
 class Named:
     """The places of existing records that a call's arguments name, and so may change."""
 
@@ -503,10 +526,10 @@ class Named:
             value = variant.arguments[name]
             items = value if isinstance(value, list) else [value]
             self.named_values |= {str(item) for item in items}
-        words = [rf"(^|[/:]){re.escape(text)}($|[/:])" for text in self.named_values]
-        self.word = re.compile("|".join(words) or "(?!)")
-        inner = [rf"(?<!\w){re.escape(text)}(?!\w)" for text in self.named_values]
-        self.inner = re.compile("|".join(inner) or "(?!)")
+        self.word = _compile("(^|[/:])VALUE($|[/:])", self.named_values)
+        self.inner = _compile(r"(?<!\w)VALUE(?!\w)", self.named_values)
+        self.file = _compile(r"(^|[/:])VALUE\.[A-Za-z]\w*$", self.named_values)
+        self.stored = {str(value) for value in step.old.values()}
         self.texts = set()
         self.other_ids = set()
         for name, value in variant.arguments.items():
@@ -517,7 +540,7 @@ class Named:
                 self.other_ids.add(str(value))
         self.owned = set()
         self.children = set()
-        keys = ("id", *names)
+        keys = {"id", *names, *map(get_singular, names)}
         references = {record}
         for key in keys:
             references.add(f"{record}_{key}")
@@ -552,8 +575,13 @@ class Named:
         return any(self._names_place(place) for place in self.step.old)
 
     def _names_place(self, place: Place) -> bool:
-        """Tell whether a part of a place holds an argument."""
-        return any(self.word.search(part) for part in place)
+        """Tell whether a part of a place is an argument, also as a file to which no record refers."""
+        for part in place:
+            if self.word.search(part):
+                return True
+            if self.file.search(part) and part not in self.stored:
+                return True
+        return False
 
     def list_reset_states(self) -> list[Change]:
         """Return the states of records that the call does not name which were reached, and begin anew without the named one's."""
@@ -603,6 +631,8 @@ class Named:
             return False
         if self.behavior == "delete" and self._is_overwritten(change):
             return False
+        if self._is_beside(change) and not self._depends_on_others(change):
+            return False
         place = change.place
         stems = {place[:length] for length in range(1, len(place) + 1)}
         key = f"{place[0]}/"
@@ -651,6 +681,27 @@ class Named:
         for place, value in self.step.old.items():
             if self._names_place(place) and is_same(value, change.new):
                 return True
+        return False
+
+    def _is_beside(self, change: Change) -> bool:
+        """Tell whether a change is below one record that the call names, beside another one that it names there."""
+        if len(self.names) < 2 or None in (change.old, change.new):
+            return False
+        if not self.named_values.isdisjoint({str(change.old), str(change.new)}):
+            return False
+        keys = self.named_values | self.texts
+        for record in list_records(change.place):
+            if key_of(record) not in keys and self._has_named_sibling(record):
+                return True
+        return False
+
+    def _has_named_sibling(self, record: Place) -> bool:
+        """Tell whether the call names another record of the same kind."""
+        kind = kind_of(record)
+        for place in self.step.old:
+            for other in list_records(place):
+                if key_of(other) in self.named_values and kind_of(other) == kind:
+                    return True
         return False
 
     def _is_missed(self, change: Change) -> bool:
