@@ -360,9 +360,7 @@ class Variants:
         """Tell whether a parameter names a record, or may do so."""
         if self.behavior == "read":
             return name in self.names or isinstance(value, str)
-        is_target = TARGET.match(name) or name.startswith("into_")
-        is_filter = self.behavior == "delete" and name.endswith("_id")
-        return name in self.names or (is_filter and not is_target)
+        return name in self.names or (self.behavior == "delete" and is_filter(name))
 
     def _vary_version(self, name: str, value: str | int) -> Iterator[Variant]:
         """Yield variants with a version that is not the record's."""
@@ -391,6 +389,12 @@ class Variants:
             for number in _list_small(schema):
                 if number != value:
                     yield replace(self._vary(name, number), names_nothing=True)
+
+
+def is_filter(name: str) -> bool:
+    """Tell whether a parameter names a record that another one is selected by, and not where that goes."""
+    is_target = TARGET.match(name) or name.startswith("into_")
+    return name.endswith("_id") and not is_target
 
 
 def _list_small(schema: Mapping[str, Any]) -> list[int]:

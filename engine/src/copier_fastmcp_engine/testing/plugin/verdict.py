@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases import AFTER_ABSENT, FIRST, Variant
+from ..cases import AFTER_ABSENT, FIRST, Variant, is_filter
 from ..changes import (
     EVENT,
     Change,
@@ -414,8 +414,7 @@ class Judge:
         if not variant.names_nothing or not removed:
             return None
         for name, value in variant.arguments.items():
-            is_name = name in variant.identities or name.endswith("_id")
-            if is_name and not _is_stored(name, value, step.old):
+            if is_filter(name) and not _is_stored(name, value, step.old):
                 text = f"it removed {format_changes(removed)}, though no record has {name}={value!r}"
                 remedy = "refuse what does not exist, or remove nothing"
                 return Problem("named-record-proven", text, remedy)
