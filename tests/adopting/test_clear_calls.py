@@ -126,3 +126,21 @@ def test_words_that_were_taken_for_another_verb(
     if name == "spin":
         tool = f'def {name}(it: str) -> str:\n    """Spawn a worker."""\n    return sdk.go(it)'
     assert propose(tmp_path, tool).behavior == behavior
+
+
+UNCLEAR = "def orchard_harvest(it: str) -> str:\n    {docstring}return sdk(it)"
+
+
+@pytest.mark.parametrize(
+    "docstring", ["", '"""Read the notes."""\n    set_it(it)\n    ']
+)
+def test_what_its_author_marks_as_a_write_is_no_question(
+    docstring: str, tmp_path: Path
+) -> None:
+    head = "from conf import set_it\n\n\n@mcp.tool"
+    tool = UNCLEAR.format(docstring=docstring)
+    assert propose(tmp_path, tool, head).asked
+    for mark in ("(tags={'write'})", '(annotations={"readOnlyHint": False})'):
+        proposal = propose(tmp_path, tool, head + mark)
+        assert (proposal.behavior, proposal.asked) == ("action", "")
+    assert propose(tmp_path, tool, f"{head}(tags={{'write', 'read'}})").asked

@@ -190,6 +190,12 @@ class Evidence:
         return any(verb.sure and verb.word != self.word for verb in self.described)
 
     @property
+    def marked_write(self) -> bool:
+        """Whether its author says in a tag or a hint that it writes, and in no tag that it reads."""
+        is_tagged = "write" in self.tagged and "read" not in self.tagged
+        return is_tagged or (self.hinted is False and "read" not in self.tagged)
+
+    @property
     def describes_a_thing(self) -> bool:
         """Whether its description has no verb but `is`, which may introduce whatever it does."""
         return {verb.word for verb in self.described} <= {"is", "are"}
