@@ -144,3 +144,11 @@ def test_what_its_author_marks_as_a_write_is_no_question(
         proposal = propose(tmp_path, tool, head + mark)
         assert (proposal.behavior, proposal.asked) == ("action", "")
     assert propose(tmp_path, tool, f"{head}(tags={{'write', 'read'}})").asked
+
+
+def test_a_tag_that_says_write_is_never_read_over(tmp_path: Path) -> None:
+    tool = (
+        f'def orchard_harvest(it: str) -> dict:\n    """Scan the notes."""\n    {FETCH}'
+    )
+    assert propose(tmp_path, tool).behavior == "read"
+    assert propose(tmp_path, tool, "@mcp.tool(tags={'write'})").asked

@@ -357,6 +357,9 @@ def _weigh_described_read(evidence: Evidence) -> Proposal:
     """A description that says read, of a tool whose body does not visibly write."""
     is_shown = bool(evidence.reads or evidence.hinted or evidence.only_computes)
     is_supported = is_shown or not (evidence.weak or evidence.describes_a_thing)
+    if is_supported and evidence.tagged_write:
+        question = f"{evidence.description_says}, but its tags say write"
+        return _build_proposal(evidence, "action", question, "read")
     if is_supported and not evidence.against:
         return _build_proposal(evidence, "read")
     if evidence.marked_write and not is_shown:
