@@ -190,6 +190,17 @@ class Evidence:
         return any(verb.sure and verb.word != self.word for verb in self.described)
 
     @property
+    def tagged_write(self) -> bool:
+        """Whether a tag says that it writes, and none that it reads."""
+        return "write" in self.tagged and "read" not in self.tagged
+
+    @property
+    def marked_write(self) -> bool:
+        """Whether its author says in a tag or a hint that it writes, and in no tag that it reads."""
+        is_hinted = self.hinted is False and "read" not in self.tagged
+        return self.tagged_write or is_hinted
+
+    @property
     def describes_a_thing(self) -> bool:
         """Whether its description has no verb but `is`, which may introduce whatever it does."""
         return {verb.word for verb in self.described} <= {"is", "are"}

@@ -320,6 +320,8 @@ def _weigh_undescribed(evidence: Evidence) -> Proposal:
         return _build_proposal(evidence, "read")
     if evidence.names_a_target and not evidence.weak:
         return _build_proposal(evidence, "put")
+    if evidence.marked_write:
+        return _build_proposal(evidence, "action")
     question = "nothing in its name, its words or its body says what it does"
     if evidence.reads and not evidence.weak:
         question = "only its body shows that it reads, and not that it keeps nothing"
@@ -355,8 +357,13 @@ def _weigh_described_read(evidence: Evidence) -> Proposal:
     """A description that says read, of a tool whose body does not visibly write."""
     is_shown = bool(evidence.reads or evidence.hinted or evidence.only_computes)
     is_supported = is_shown or not (evidence.weak or evidence.describes_a_thing)
+    if is_supported and evidence.tagged_write:
+        question = f"{evidence.description_says}, but its tags say write"
+        return _build_proposal(evidence, "action", question, "read")
     if is_supported and not evidence.against:
         return _build_proposal(evidence, "read")
+    if evidence.marked_write and not is_shown:
+        return _build_proposal(evidence, "action")
     question = "its words are all that says read"
     return _build_proposal(evidence, "action", question, "read")
 

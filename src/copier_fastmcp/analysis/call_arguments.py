@@ -13,7 +13,7 @@ from ..sources.modules import (
     list_keyword_values,
     list_parameter_names,
 )
-from .scopes import Scope
+from .scopes import Scope, root_name
 from .vocabulary import load_vocabulary, load_words
 
 PARAMETERS = {
@@ -33,6 +33,7 @@ METHODS = {"method", "verb", "http_method", "request_method"}
 # Keywords whose texts say nothing of what a call does.
 MANNERS = {"encoding", "errors", "mode", "newline", "headers", "timeout"}
 ASKS_VERSION = {"--version", "-V", "--help"}
+SHORTENS = {"--short", "-q", "--quiet"}
 POST = "post"
 SENT_POST = ("create", False, "it sends POST")
 METHOD = re.compile("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
@@ -243,21 +244,46 @@ def _is_open_ended(
     return not open_parameters.isdisjoint(_list_bare_parameters(value, scope))
 
 
-def find_reading_command(call: ast.Call) -> str:
+def find_reading_command(call: ast.Call, scope: Scope) -> str:
     """The command that a call runs, where its source shows that it only reads: `git log`; empty: it does not."""
     arguments = [*call.args[:1], *list_keyword_values(call, "args")]
-    command = arguments[0] if arguments else None
+    command: ast.AST | None = arguments[0] if arguments else None
+    if isinstance(command, ast.Starred):
+        command = command.value
+    is_extended = root_name(command) in scope.extended if command else False
+    if isinstance(command, ast.Name):
+        command = scope.find_only_value(command.id)
     parts = command.elts if isinstance(command, ast.List | ast.Tuple) else call.args
     words: list[str] = []
     for part in parts:
         value = part.value if isinstance(part, ast.Constant) else ""
         words.append(value if isinstance(value, str) else "")
+    if is_extended:
+        words.append("")
     program = words[0].rpartition("/")[2] if words else ""
     if program in load_words("reading_programs"):
         return program
+    if program == "git":
+        return _find_reading_git(words[1:])
     option = words[1] if len(words) > 1 else ""
-    if program == "git" and option in load_words("reading_git"):
-        return f"git {option}"
     if program and len(words) == 2 and option in ASKS_VERSION:
         return f"{program} {option}"
+    return ""
+
+
+def _find_reading_git(words: list[str]) -> str:
+    """The command of git, where it only reads.
+
+    Args:
+        words: What follows `git`; empty for what the source does not show.
+    """
+    while len(words) > 1 and words[0] == "-C":  # the folder of the repository
+        words = words[2:]
+    command = words[0] if words else ""
+    if command in load_words("reading_git") or command in ASKS_VERSION:
+        return f"git {command}"
+    names = [word for word in words[1:] if not word.startswith("-")]
+    options = set(words[1:]) - set(names)
+    if command == "symbolic-ref" and len(names) == 1 and options <= SHORTENS:
+        return f"git {command}"
     return ""

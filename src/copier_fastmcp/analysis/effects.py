@@ -451,6 +451,8 @@ class Reader:
         owner = call.func.value
         if isinstance(owner, ast.Name) and owner.id == "self":
             return visit.is_new
+        if root_name(owner) == "self":
+            return visit.is_new and self._is_made_by_owner(visit, owner)
         makers: list[ast.expr] = [owner]
         if isinstance(owner, ast.Name):
             makers = visit.facts.stores.values.get(owner.id, [])
@@ -463,6 +465,33 @@ class Reader:
             if place is None or not isinstance(place.node, ast.ClassDef):
                 return False
         return bool(makers)
+
+    def _is_made_by_owner(self, visit: Visit, owner: ast.expr) -> bool:
+        """Whether an attribute of `self` holds nothing but objects that its class makes for it."""
+        around = visit.scope.owner
+        if around is None or not isinstance(owner, ast.Attribute):
+            return False
+        if not isinstance(owner.value, ast.Name) or not _makes_objects(around):
+            return False
+        makers: list[ast.expr | None] = []
+        for node in ast.walk(around):
+            if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+                continue
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if ast.unparse(owner) in map(ast.unparse, targets):
+                makers.append(node.value)
+        return bool(makers) and all(
+            self._makes_instance(visit.module, maker) for maker in makers
+        )
+
+    def _makes_instance(self, module: Module, maker: ast.expr | None) -> bool:
+        """Whether an expression makes a new object of a class of the project."""
+        if not isinstance(maker, ast.Call):
+            return False
+        place = self.project.resolve(module, maker.func)
+        if place is None or not isinstance(place.node, ast.ClassDef):
+            return False
+        return _makes_objects(place.node)
 
     def _read_preparation(self, visit: Visit, callee: Place) -> None:
         """What a helper changes that by its name only prepares: a log or a cache, but no other records."""
@@ -674,6 +703,11 @@ def _names_record_log(words: Sequence[str]) -> bool:
         return False
     subject = words[-2]
     return subject not in load_words("logged") and find_verb(subject) is None
+
+
+def _makes_objects(owner: ast.ClassDef) -> bool:
+    """Whether a class makes a new object each time, as all do that have no `__new__`."""
+    return all(getattr(node, "name", "") != "__new__" for node in owner.body)
 
 
 def _passes_parameter(node: ast.AST, scope: Scope) -> bool:

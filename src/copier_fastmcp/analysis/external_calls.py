@@ -66,6 +66,9 @@ OURS = {
     "typing_extensions",
     *sys.stdlib_module_names,
 }
+# Calls of a tool of another server, which is named by the first argument.
+REMOTE_CALLS = {"call_tool", "invoke_tool"}
+FACTORIES = {"factory", "provider"}
 LOCKS = {"lock", "rlock", "mutex", "semaphore"}
 STARTED_TASKS = re.compile(
     r"\b(?:\w*executor|pool)\.submit\(|create_task\(|ensure_future\("
@@ -105,6 +108,8 @@ HARMLESS |= {
     "dataclasses",
     "contextlib",
     "struct",
+    "traceback",
+    "pydantic_core",
 }
 # Packages for computing: of their methods only those that save or load write or read.
 COMPUTING = {"numpy", "pandas", "polars", "scipy", "Crypto", "Cryptodome"}
@@ -200,7 +205,9 @@ def _classify_known_function(
 ) -> Iterator[CallEffect]:
     """What a function of the vocabulary does, unless it is about a temporary file."""
     text = f"it calls {shorten_expression(call.func)}()"
-    if kind == "action" and (command := find_reading_command(call)):
+    if dotted == "shutil.copytree" and not list_keyword_values(call, "dirs_exist_ok"):
+        kind = "create"  # it refuses a folder that exists
+    if kind == "action" and (command := find_reading_command(call, scope)):
         yield "read", True, f"it runs {command!r}"
         return
     if kind == "read" and _names_removal(call, scope):
@@ -404,6 +411,37 @@ def _classify_coordination(method: MethodCall) -> list[CallEffect] | None:
     return None
 
 
+def _classify_remote_tool(method: MethodCall) -> list[CallEffect] | None:
+    """A call of a tool of another server, whose name says what it does: `call_tool("list_notes")`."""
+    if method.name not in REMOTE_CALLS or not method.arguments:
+        return None
+    named = method.arguments[0]
+    if not isinstance(named, ast.Constant) or not isinstance(named.value, str):
+        return None
+    verbs = parse_name(named.value)
+    if not verbs:
+        return None
+    kind = KINDS.get(verbs[0].kind, "action")
+    return [(kind, False, f"{method.text} of {named.value!r}")]
+
+
+def _classify_client_factory(method: MethodCall) -> list[CallEffect] | None:
+    """A factory that makes a client, which is no customer: `client_factory.create_search_client()`."""
+    words = split_name(shorten_expression(method.owner).rpartition(".")[2])
+    is_factory = bool(words) and words[-1] in FACTORIES
+    return [] if is_factory and split_name(method.name)[-1:] == ("client",) else None
+
+
+def _classify_frame(method: MethodCall) -> list[CallEffect] | None:
+    """A method of a frame that returns another one, unless the frame itself changes."""
+    if method.name not in load_words("frames"):
+        return None
+    changes = "inplace" in {keyword.arg for keyword in method.call.keywords}
+    if changes and method.scope.is_lasting(method.owner):
+        return [("put", True, method.text)]
+    return []
+
+
 def _classify_waiting(method: MethodCall) -> list[CallEffect] | None:
     """`get` of a queue, which takes an entry away: it waits, and names none."""
     if method.name != "get" or method.arguments or not method.call.keywords:
@@ -545,6 +583,9 @@ METHOD_RULES: tuple[Callable[[MethodCall], list[CallEffect] | None], ...] = (
     _classify_signal,
     _classify_class,
     _classify_coordination,
+    _classify_remote_tool,
+    _classify_client_factory,
+    _classify_frame,
     _classify_waiting,
     _classify_request,
     _classify_dynamic_request,

@@ -78,6 +78,9 @@ RUNS = {
     "__import__",
     "globals",
 }
+# What the packages of the protocol make for an answer: TextContent, ToolError
+PROTOCOL = {"mcp", "mcp_types", "fastmcp"}
+ANSWERS = ("Content", "Error", "Result")
 LITERALS = (
     ast.Dict,
     ast.List,
@@ -98,15 +101,14 @@ def is_pure_call(
 ) -> bool:
     """Whether a call that leaves the project only computes; what is not known does not."""
     dotted = project.dotted(module, call.func)
-    if (
-        dotted.split(".")[0] in MODULES
-        and dotted.split(".")[0] in module.imports.values()
-    ):
+    package = dotted.split(".")[0]
+    is_module = package in MODULES and package in module.imports.values()
+    if is_module or (package in PROTOCOL and dotted.endswith(ANSWERS)):
         return True
     if isinstance(call.func, ast.Name):
         local = call.func.id in scope.assigned or call.func.id in module.top
         builtin = hasattr(builtins, call.func.id) and call.func.id not in RUNS
-        return (builtin and not local) or dotted.split(".")[0] in MODULES
+        return (builtin and not local) or package in MODULES
     if not isinstance(call.func, ast.Attribute):
         return False
     name = call.func.attr
@@ -117,7 +119,7 @@ def is_pure_call(
             _is_shown_statement(project, module, statement, scope, literal_parameters)
             for statement in call.args[:1]
         )
-    return name in load_words("nothing") - STARTS
+    return name in load_words("nothing") - STARTS or name in load_words("frames")
 
 
 def _is_shown_statement(

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Set
 
 from ..sources.modules import Function, Module, list_parameter_names, list_parameters
@@ -58,10 +59,14 @@ class Scope:
             module: The file of the function.
             function: The function.
             own_attributes: Attributes of `self` that end with the call, as the object was made in it.
+
+        `extended` has the names of lists that something is added to.
         """
         self.module = module
         self.own_attributes = own_attributes
         self.assigned: dict[str, ast.expr] = {}
+        self._counts: Counter[str] = Counter()
+        self.extended: set[str] = set()
         self.annotations: dict[str, ast.expr] = {}
         self.parameters = list_parameter_names(function)
         self.globals: set[str] = set()
@@ -70,6 +75,7 @@ class Scope:
                 self.annotations[argument.arg] = argument.annotation
         for node in ast.walk(function):
             self._record_values(node)
+            self._record_change(node)
         self.enclosing_parameters: set[str] = set()
         for around in module.list_enclosing_functions(function):
             self.enclosing_parameters.update(_list_data_parameters(around))
@@ -90,9 +96,25 @@ class Scope:
         elif isinstance(node, ast.Global):
             self.globals.update(node.names)
 
+    def _record_change(self, node: ast.AST) -> None:
+        """Note a list that something is added to, or whose first entry may be another one."""
+        if isinstance(node, ast.AugAssign):
+            self.extended.add(root_name(node.target))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in ("append", "extend"):
+                self.extended.add(root_name(node.func.value))
+            elif node.func.attr in ("insert", "pop"):
+                self._counts[root_name(node.func.value)] += 1
+
     def _record_value(self, target: ast.expr | None, value: ast.expr | None) -> None:
         if isinstance(target, ast.Name) and value is not None:
             self.assigned[target.id] = value
+        if target is not None and value is not None:
+            self._counts[root_name(target)] += 1
+
+    def find_only_value(self, name: str) -> ast.expr | None:
+        """The value of a local name that is assigned once; None for any other name."""
+        return self.assigned.get(name) if self._counts[name] == 1 else None
 
     def is_lasting(self, held: ast.expr) -> bool:
         """Whether an object outlives the call: a global one, or an attribute of `self`."""

@@ -289,6 +289,8 @@ def _find_inner_verb(parts: Sequence[str]) -> list[Verb]:
         or not SHORTEST_INNER_NAME <= len(parts[0]) <= LONGEST_INNER_NAME
     ):
         return []
+    if parts[0] in get_word_list("nouns"):
+        return []  # `spin` has nothing to do with a pin
     for cut in (1, 2):
         verb = load_verbs().get(parts[0][cut:])
         if verb and len(verb.word) >= 3:
