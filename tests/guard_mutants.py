@@ -295,6 +295,11 @@ def find_changed_lines(path: Path, name: str) -> range:
     return range(0)
 
 
+def name_test(item: pytest.Item) -> str:
+    """Return the name that all rows of a test have in common."""
+    return item.nodeid.partition("[")[0]
+
+
 class CollectedTests(PytestRunner):
     """The tests of a part, collected once: each mutant is a fork of this process, and runs some of them.
 
@@ -306,6 +311,11 @@ class CollectedTests(PytestRunner):
         super().__init__()
         rows = few_rows.select_rows(session.items)
         self.items = {item.nodeid: item for item in rows}
+        # The rows that run only where none of these notices a mutant, by test
+        self.other_rows: dict[str, list[pytest.Item]] = {}
+        for item in session.items:
+            if item.nodeid not in self.items:
+                self.other_rows.setdefault(name_test(item), []).append(item)
         self.failures: list[str] = []
         self.seconds: dict[str, float] = {}
         # The tests that execute each line, by mutated file
@@ -350,7 +360,7 @@ class CollectedTests(PytestRunner):
                 state()._stats.clear()
         # What a fork collects in the place of this process would warn there, and fail a test
         gc.collect()
-        state().duration_by_test.update(self.seconds)
+        state().duration_by_test.update(self.estimate_seconds())
         data = measured.get_data()
         for path, file in files.items():
             by_line = data.contexts_by_lineno(file)
@@ -359,6 +369,16 @@ class CollectedTests(PytestRunner):
             f"{len(items)} tests, {len(failed)} of them left out", file=sys.__stdout__
         )
         return 1 if len(failed) == len(items) else 0
+
+    def estimate_seconds(self) -> Mapping[str, float]:
+        """Return what each test takes, with its share of the rows that run last."""
+        rows = Counter(name_test(item) for item in self.items.values())
+        estimates = {}
+        for nodeid, item in self.items.items():
+            name = name_test(item)
+            others = len(self.other_rows.get(name, ())) / rows[name]
+            estimates[nodeid] = self.seconds[nodeid] * (1 + others)
+        return estimates
 
     def run_tests(self, *, mutant_name: str | None, tests: Iterable[str]) -> int:
         """Run tests on a mutant, those first that it concerns most; return 1 with the first that notices it."""
@@ -392,7 +412,7 @@ class CollectedTests(PytestRunner):
         """Return the tests that execute the statement that a mutant changes.
 
         Those come first that alone execute it, or one of the lines after it, since these are what a guard decides on; then the
-        quick ones.
+        quick ones, and last the other rows of all these tests.
         """
         path = mutmut.find_mutant(mutant).path
         by_line = self.tests_by_line[Path(path)]
@@ -405,10 +425,13 @@ class CollectedTests(PytestRunner):
             executing = by_line.get(line, set()) & shares.keys()
             for test in executing:
                 shares[test] = min(shares[test], len(executing))
-        return sorted(
+        ordered = sorted(
             [self.items[test] for test in shares],
             key=lambda item: (shares[item.nodeid], self.seconds[item.nodeid]),
         )
+        for name in dict.fromkeys(map(name_test, ordered)):
+            ordered += self.other_rows.get(name, [])
+        return ordered
 
     def run_forced_fail(self) -> int:
         """Say that a failure is noticed, as mutmut asks: each mutant's function is one that a test called."""
