@@ -47,6 +47,7 @@ VALUES = {
     cst.GeneratorExp: "elt",
     cst.Lambda: "body",
 }
+PATIENCE = 5  # times as long as the tests took; the machine has become busier since
 DECIDED = 3  # lines after a condition on which it decides
 # `x_ask__mutmut_3` and `xǁPagesǁask__mutmut_orig`, which are `ask` before mutmut names them
 GENERATED_NAME = re.compile(r"\bx(?:_|ǁ\w*ǁ)(\w+?)__mutmut_\w+")
@@ -438,6 +439,22 @@ class CollectedTests(PytestRunner):
         return 1
 
 
+class PatientRunner(ForkRunner):
+    """Lets other work of the machine hold up a mutant: what ends one that never ends is the processor time it uses."""
+
+    def submit(
+        self,
+        mutant_name: str,
+        tests: list[str],
+        cpu_time_limit: int,
+        estimated_time: float,
+    ) -> None:
+        """Run a mutant; mutmut's limits are three times the estimated time, and twice that on the processor."""
+        super().submit(
+            mutant_name, tests, cpu_time_limit // 2, estimated_time * PATIENCE
+        )
+
+
 class MutationRun:
     """A pytest plugin that runs mutmut in place of the tests, once they are collected.
 
@@ -456,7 +473,7 @@ class MutationRun:
         plugins.register(tests)
 
         def make_runner(children: int = 1) -> ForkRunner:
-            return ForkRunner(children, tests)
+            return PatientRunner(children, tests)
 
         vars(mutmut)["get_mutant_runner"] = make_runner
         with change_cwd(".."):
