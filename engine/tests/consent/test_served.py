@@ -32,6 +32,7 @@ from engine.tests.engine_support.granting import (
 )
 from engine.tests.engine_support.provider import Browser, Provider, serve_http
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, Raw, connect, user
+from engine.tests.engine_support.targets import make_target_server
 
 pytestmark = pytest.mark.anyio
 SECRET = "what only its user may read"
@@ -78,6 +79,14 @@ def mount_template(server: FastMCP) -> Message:
     return {"method": "resources/read", "uri": "mine://child/one"}
 
 
+def mount_resource(server: FastMCP) -> Message:
+    """A resource without parameters of a server that is mounted."""
+    child = FastMCP("child")
+    child.resource("mine://all")(zz_mine)
+    server.mount(child, namespace="child")
+    return {"method": "resources/read", "uri": "mine://child/all"}
+
+
 def add_prompt(server: FastMCP) -> Message:
     """A prompt."""
     server.prompt(zz_mine)
@@ -87,6 +96,14 @@ def add_prompt(server: FastMCP) -> Message:
 def mount_prompt(server: FastMCP) -> Message:
     """A prompt of a server that is mounted."""
     child = FastMCP("child")
+    child.prompt(zz_mine)
+    server.mount(child, namespace="child")
+    return {"method": "prompts/get", "name": "child_zz_mine"}
+
+
+def mount_guarded_prompt(server: FastMCP) -> Message:
+    """A prompt of a server that is mounted, whose own policy has no consent."""
+    child = make_target_server()
     child.prompt(zz_mine)
     server.mount(child, namespace="child")
     return {"method": "prompts/get", "name": "child_zz_mine"}
@@ -132,8 +149,10 @@ SERVED = [
     add_template,
     add_plain_resource,
     mount_template,
+    mount_resource,
     add_prompt,
     mount_prompt,
+    mount_guarded_prompt,
 ]
 SERVED += [
     mount_policy_tool,

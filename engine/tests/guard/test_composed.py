@@ -5,6 +5,7 @@ Each row ran without a question, or failed, before the check that stops it exist
 
 import json
 from collections.abc import Callable
+from typing import Annotated
 
 import pytest
 from fastmcp import FastMCP
@@ -12,7 +13,9 @@ from fastmcp.server.transforms import ToolTransform
 from fastmcp.server.transforms.search import RegexSearchTransform
 from fastmcp.tools import Tool
 from fastmcp.tools.tool_transform import ToolTransformConfig
+from pydantic import Field
 
+from copier_fastmcp_engine.declarations import read
 from engine.tests.engine_support.composing import (
     NO,
     QUESTIONS,
@@ -36,6 +39,7 @@ from engine.tests.engine_support.raw import MODERN, Message, connect, outcome
 from engine.tests.engine_support.targets import (
     DONE,
     SETTINGS,
+    Wiped,
     build_policy_tool,
     declare,
     make_target_server,
@@ -74,6 +78,58 @@ async def test_a_tool_of_the_policy_asks_wherever_it_is_mounted(era: str) -> Non
             assert outcome(message) == expected, message
             assert len(QUESTIONS) == (answer is not None)
         assert DONE == ["a"]
+
+
+@read(title="Find")
+async def zz_find(
+    title: Annotated[str | None, Field(description="Which one.")] = None,
+) -> Wiped:
+    """Find one."""
+    return Wiped(name=title or "")
+
+
+def find(title: str | None = None) -> str:
+    """Find one, undeclared."""
+    return title or ""
+
+
+@each_era
+async def test_a_mounted_tool_of_ours_is_defined_as_the_servers_own(era: str) -> None:
+    server, child = make_target_server(600, zz_find), FastMCP("child")
+    child.add_tool(build_policy_tool(zz_find))
+    server.mount(child, namespace="child")
+    own = await fetch_definition(server, era, "zz_find")
+    mounted = await fetch_definition(server, era, "child_zz_find")
+    assert mounted["inputSchema"] == own["inputSchema"]
+
+
+@each_era
+async def test_an_undeclared_tool_is_defined_as_its_author_did(era: str) -> None:
+    server, plain = make_target_server(), FastMCP("plain")
+    for served in (server, plain):
+        served.tool(find)
+    own = await fetch_definition(plain, era, "find")
+    assert "null" in json.dumps(own["inputSchema"])
+    guarded = await fetch_definition(server, era, "find")
+    assert guarded["inputSchema"] == own["inputSchema"]
+
+
+@each_era
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("resources/read", {"uri": "shelf://none"}), ("prompts/get", {"name": "none"})],
+    ids=["resource", "prompt"],
+)
+async def test_what_is_not_there_is_not_found(
+    era: str, method: str, params: Message
+) -> None:
+    errors = []
+    for server in (make_target_server(), FastMCP("plain")):
+        async with connect(server, era) as raw:
+            message = await raw.receive(await raw.send(method, **params))
+        errors.append(message["error"])
+    guarded, plain = errors
+    assert guarded == plain
 
 
 @each_era
