@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
+from fastmcp.server.context import reset_transport, set_transport
 from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
 from fastmcp.server.transforms import ToolTransform
 from fastmcp.server.transforms.search import RegexSearchTransform
@@ -42,6 +43,11 @@ Serve = Callable[[FastMCP], Message]
 @requires_consent
 async def zz_mine() -> str:
     """Answer what belongs to a user."""
+    return SECRET
+
+
+async def zz_of_nobody() -> str:
+    """Answer what no user may read."""
     return SECRET
 
 
@@ -246,3 +252,20 @@ async def test_the_link_is_the_only_thing_a_refusal_tells(provider: Provider) ->
             message = await send_request(raw, add_resource(server))
     assert message["error"]["message"].startswith(REQUIRED)
     assert zz_look.__name__ not in json.dumps(message)
+    assert zz_mine.__name__ not in json.dumps(message)
+    assert "then call mine://all again" in message["error"]["message"]
+
+
+async def test_a_check_of_its_author_holds_next_to_consent(provider: Provider) -> None:
+    server = make_cloud_server(provider)
+    server.resource("mine://all", auth=lambda context: False)(zz_of_nobody)
+    guard_of(server).check()
+    transport = set_transport("streamable-http")  # over stdio, no check hides anything
+    async with connect(server, MODERN) as raw:
+        with user("ann"):
+            message = await send_request(
+                raw, {"method": "resources/read", "uri": "mine://all"}
+            )
+    reset_transport(transport)
+    assert SECRET not in json.dumps(message)
+    assert "error" in message

@@ -5,6 +5,7 @@ Each row ran without a question, or failed, before the check that stops it exist
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -32,9 +33,15 @@ from engine.tests.engine_support.composing import (
     each_era,
     fetch_definition,
     raze,
+    read_audit_log,
     text_of,
 )
-from engine.tests.engine_support.notes.server import create_server
+from engine.tests.engine_support.notes.server import (
+    CONFIRM_NOTHING,
+    REFUSE,
+    create_server,
+    notes_settings,
+)
 from engine.tests.engine_support.raw import MODERN, Message, connect, outcome
 from engine.tests.engine_support.targets import (
     DONE,
@@ -44,6 +51,7 @@ from engine.tests.engine_support.targets import (
     declare,
     make_target_server,
     wipe,
+    wipe_each,
 )
 
 pytestmark = pytest.mark.anyio
@@ -78,6 +86,47 @@ async def test_a_tool_of_the_policy_asks_wherever_it_is_mounted(era: str) -> Non
             assert outcome(message) == expected, message
             assert len(QUESTIONS) == (answer is not None)
         assert DONE == ["a"]
+
+
+@each_era
+async def test_an_undeclared_tool_of_a_mounted_server_is_asked_for_once(
+    era: str,
+) -> None:
+    child = make_target_server()
+    child.tool(destroy)
+    server = make_target_server(settings=notes_settings(REFUSE))
+    server.mount(child, namespace="child")
+    message = await call_tool(server, era, "child_destroy", YES, name="a")
+    assert text_of(message) == '{"destroyed":"a"}'
+    assert len(QUESTIONS) == 1
+    assert DONE == ["a"]
+
+
+@each_era
+async def test_a_tool_that_searches_a_mounted_server_is_not_asked_for(era: str) -> None:
+    child = make_target_server()
+    child.add_transform(RegexSearchTransform())
+    server = make_target_server()
+    server.mount(child, namespace="child")
+    message = await call_tool(server, era, "child_search_tools", None, pattern="wipe")
+    assert "wipe_batch" in json.dumps(message)
+    assert not message["result"].get("isError")
+
+
+@each_era
+async def test_a_mounted_tool_that_nobody_asks_for_has_one_line_in_the_log(
+    era: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "trail.jsonl"
+    server = make_target_server(settings=notes_settings(REFUSE, audit=str(file)))
+    child = FastMCP("child")
+    child.add_tool(build_policy_tool(wipe_each, CONFIRM_NOTHING))
+    server.mount(child, namespace="child")
+    await call_tool(server, era, "child_wipe_each", YES, names=[])
+    tools = [
+        line["tool"] for line in read_audit_log(file) if line["outcome"] != "asked"
+    ]
+    assert tools == ["child_wipe_each"]
 
 
 @read(title="Find")

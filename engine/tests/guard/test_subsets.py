@@ -73,6 +73,11 @@ def test_a_toolset_that_is_none_has_no_tools(toolset: str) -> None:
         assert subset.reason_left_out(make_facts(place))
 
 
+def test_a_server_without_toolsets_has_none_to_choose_from() -> None:
+    with pytest.raises(StartError, match="nothing is called 'filed'; there are none"):
+        Subset(toolsets=["filed"]).check([make_facts(None)])
+
+
 @pytest.mark.parametrize(
     ("place", "toolset"),
     [
