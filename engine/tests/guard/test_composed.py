@@ -6,17 +6,19 @@ Each row ran without a question, or failed, before the check that stops it exist
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from types import SimpleNamespace
+from typing import Annotated, Any
 
 import pytest
 from fastmcp import FastMCP
+from fastmcp.server.context import reset_transport, set_transport
 from fastmcp.server.transforms import ToolTransform
 from fastmcp.server.transforms.search import RegexSearchTransform
-from fastmcp.tools import Tool
+from fastmcp.tools import Tool, ToolResult
 from fastmcp.tools.tool_transform import ToolTransformConfig
 from pydantic import Field
 
-from copier_fastmcp_engine.declarations import read
+from copier_fastmcp_engine.declarations import delete, read
 from engine.tests.engine_support.composing import (
     NO,
     QUESTIONS,
@@ -42,7 +44,7 @@ from engine.tests.engine_support.notes.server import (
     create_server,
     notes_settings,
 )
-from engine.tests.engine_support.raw import MODERN, Message, connect, outcome
+from engine.tests.engine_support.raw import MODERN, Message, connect, outcome, user
 from engine.tests.engine_support.targets import (
     DONE,
     SETTINGS,
@@ -127,6 +129,100 @@ async def test_a_mounted_tool_that_nobody_asks_for_has_one_line_in_the_log(
         line["tool"] for line in read_audit_log(file) if line["outcome"] != "asked"
     ]
     assert tools == ["child_wipe_each"]
+
+
+async def preview_raze(name: str) -> Message:
+    """Return what would be razed."""
+    return {"razed": name}
+
+
+@delete(title="Raze", confirm="Raze {name}?", preview=preview_raze, scopes=["zz:raze"])
+def raze_all(name: str, confirm: bool = False) -> Message:
+    """Raze one, with an argument that has the name of the gate's."""
+    DONE.append(f"{name} {confirm}")
+    return {"razed": name}
+
+
+@read(title="Repeat")
+def repeat(confirm: bool) -> Message:
+    """Repeat an argument that has the name of the gate's."""
+    return {"confirm": confirm}
+
+
+@each_era
+async def test_a_tool_of_fastmcp_asks_as_its_declaration_says(era: str) -> None:
+    server = make_target_server()
+    server.tool(raze_all)
+    message = await call_tool(server, era, "raze_all", YES, name="a")
+    assert outcome(message) == "applied"
+    (question,) = QUESTIONS
+    assert "Raze a?" in question
+    assert "razed: a" in question
+    assert await call_in_two_steps(server, era, "raze_all", name="b") == TWO_STEPS
+    assert DONE == ["a True", "b True"]
+
+
+@each_era
+async def test_a_tool_of_fastmcp_needs_the_scopes_of_its_declaration(era: str) -> None:
+    server = make_target_server()
+    server.tool(raze_all)
+    transport = set_transport("streamable-http")
+    with user("ann"):
+        message = await call_tool(server, era, "raze_all", YES, name="a")
+    reset_transport(transport)
+    assert "needs a token with zz:raze" in text_of(message)
+    assert DONE == []
+
+
+@each_era
+async def test_a_tool_that_asks_nothing_gets_its_own_argument_confirm(era: str) -> None:
+    server = make_target_server()
+    server.tool(repeat)
+    for value, text in ((True, "true"), (False, "false")):
+        message = await call_tool(server, era, "repeat", None, confirm=value)
+        assert text_of(message) == f'{{"confirm":{text}}}'
+
+
+@each_era
+async def test_the_question_about_an_undeclared_tool_has_its_title(era: str) -> None:
+    server = make_target_server()
+    server.tool(destroy, title="Destroy for good")
+    await call_tool(server, era, "destroy", YES, name="a")
+    (question,) = QUESTIONS
+    assert "Destroy for good?" in question
+
+
+class TheirTool(Tool):
+    """A tool of a server that was made with another copy of the engine."""
+
+    declaration: Any = None
+    policy: Any = None
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        """Run it; that copy asks before, where its policy says so."""
+        DONE.append(arguments["name"])
+        return ToolResult(structured_content={"destroyed": arguments["name"]})
+
+
+@each_era
+@pytest.mark.parametrize("asks", [True, False])
+async def test_a_tool_of_another_copy_of_the_engine_is_asked_for_once(
+    era: str, asks: bool
+) -> None:
+    child = FastMCP("child")
+    child.add_tool(
+        TheirTool(
+            name="raze",
+            parameters=Tool.from_function(destroy).parameters,
+            declaration=SimpleNamespace(name="raze", behavior="delete", title="Raze"),
+            policy=SimpleNamespace(is_gated=lambda declaration: asks),
+        )
+    )
+    server = make_target_server()
+    server.mount(child, namespace="child")
+    await call_tool(server, era, "child_raze", YES, name="a")
+    assert DONE == ["a"]
+    assert len(QUESTIONS) == (not asks)
 
 
 @read(title="Find")
