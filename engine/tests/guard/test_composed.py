@@ -18,7 +18,7 @@ from fastmcp.tools import Tool, ToolResult
 from fastmcp.tools.tool_transform import ToolTransformConfig
 from pydantic import Field
 
-from copier_fastmcp_engine.declarations import delete, read
+from copier_fastmcp_engine.declarations import create, delete, read
 from engine.tests.engine_support.composing import (
     NO,
     QUESTIONS,
@@ -48,6 +48,7 @@ from engine.tests.engine_support.raw import MODERN, Message, connect, outcome, u
 from engine.tests.engine_support.targets import (
     DONE,
     SETTINGS,
+    Name,
     Wiped,
     build_policy_tool,
     declare,
@@ -113,6 +114,33 @@ async def test_a_tool_that_searches_a_mounted_server_is_not_asked_for(era: str) 
     message = await call_tool(server, era, "child_search_tools", None, pattern="wipe")
     assert "wipe_batch" in json.dumps(message)
     assert not message["result"].get("isError")
+
+
+@each_era
+async def test_a_tool_that_searches_asks_where_it_is_declared_so(era: str) -> None:
+    server = make_target_server()
+    server.add_transform(RegexSearchTransform())
+    declare(server, "search_tools", "delete", title="Search", why="It is gone.")
+    message = await call_tool(server, era, "search_tools", NO, pattern="wipe")
+    assert outcome(message) == "declined"
+    assert len(QUESTIONS) == 1
+
+
+@create(title="Lend", confirm=False)
+async def lend(name: Name) -> Wiped:
+    """Call the function of another tool as it is served, past its server."""
+    wiped: Wiped = await build_policy_tool(wipe).fn(name=name)
+    return wiped
+
+
+@each_era
+async def test_a_gated_function_does_not_run_in_the_call_of_another_tool(
+    era: str,
+) -> None:
+    server = make_target_server(600, lend)
+    message = await call_tool(server, era, "lend", YES, name="a")
+    assert text_of(message).startswith("a gated tool runs through its server only")
+    assert DONE == []
 
 
 @each_era
