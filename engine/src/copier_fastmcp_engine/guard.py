@@ -344,7 +344,8 @@ class Guard(Transform):
         asks = self._asks_before(tool, source.tool, declaration)
         fields = {name: getattr(tool, name) for name in Tool.model_fields}
         fields["task_config"] = NO_TASKS
-        if self.lists_scoped and declaration:
+        # A check that an author gives a tool of their own hides it as before
+        if self.lists_scoped and isinstance(source.tool, PolicyTool):
             fields["auth"] = None
         fields["declaration"] = declaration
         fields["policy"] = self.policy

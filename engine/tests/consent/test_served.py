@@ -256,16 +256,26 @@ async def test_the_link_is_the_only_thing_a_refusal_tells(provider: Provider) ->
     assert "then call mine://all again" in message["error"]["message"]
 
 
-async def test_a_check_of_its_author_holds_next_to_consent(provider: Provider) -> None:
+@pytest.mark.parametrize(
+    "request_sent",
+    [
+        {"method": "resources/read", "uri": "mine://all"},
+        {"method": "tools/call", "name": "zz_of_nobody", "arguments": {}},
+    ],
+    ids=["resource", "tool"],
+)
+async def test_a_check_of_its_author_holds_next_to_consent(
+    provider: Provider, request_sent: Message
+) -> None:
     server = make_cloud_server(provider)
     server.resource("mine://all", auth=lambda context: False)(zz_of_nobody)
+    tool = read(title="Mine", why="Of nobody.")(zz_of_nobody)
+    server.tool(tool, auth=lambda context: False)
     guard_of(server).check()
     transport = set_transport("streamable-http")  # over stdio, no check hides anything
     async with connect(server, MODERN) as raw:
         with user("ann"):
-            message = await send_request(
-                raw, {"method": "resources/read", "uri": "mine://all"}
-            )
+            message = await send_request(raw, request_sent)
     reset_transport(transport)
     assert SECRET not in json.dumps(message)
-    assert "error" in message
+    assert "error" in message or message["result"]["isError"]

@@ -18,7 +18,10 @@ from fastmcp.tools import Tool, ToolResult
 from fastmcp.tools.tool_transform import ToolTransformConfig
 from pydantic import Field
 
+from copier_fastmcp_engine import declarations
 from copier_fastmcp_engine.declarations import create, delete, read
+from copier_fastmcp_engine.guard import guard_of
+from copier_fastmcp_engine.policy import Policy
 from engine.tests.engine_support.composing import (
     NO,
     QUESTIONS,
@@ -41,6 +44,7 @@ from engine.tests.engine_support.composing import (
 from engine.tests.engine_support.notes.server import (
     CONFIRM_NOTHING,
     REFUSE,
+    TWO_STEP,
     create_server,
     notes_settings,
 )
@@ -144,6 +148,21 @@ async def test_a_gated_function_does_not_run_in_the_call_of_another_tool(
 
 
 @each_era
+async def test_a_gated_function_does_not_run_in_a_resource(era: str) -> None:
+    server = make_target_server()
+
+    @server.resource("wiped://all")
+    async def lend_to_reader() -> str:
+        await build_policy_tool(wipe).fn(name="a")
+        return "wiped"
+
+    async with connect(server, era, YES) as raw:
+        message = await raw.receive(await raw.send("resources/read", uri="wiped://all"))
+    assert "a gated tool runs through its server only" in json.dumps(message)
+    assert DONE == []
+
+
+@each_era
 async def test_a_mounted_tool_that_nobody_asks_for_has_one_line_in_the_log(
     era: str, tmp_path: Path
 ) -> None:
@@ -169,6 +188,70 @@ def raze_all(name: str, confirm: bool = False) -> Message:
     """Raze one, with an argument that has the name of the gate's."""
     DONE.append(f"{name} {confirm}")
     return {"razed": name}
+
+
+@read(title="Look at some", scopes=["zz:read"])
+async def look_scoped() -> Wiped:
+    """Look at what needs a scope."""
+    return Wiped(name="")
+
+
+@each_era
+@pytest.mark.parametrize("lists_scoped", [True, False])
+async def test_only_what_needs_scopes_is_listed_to_those_who_lack_them(
+    era: str, lists_scoped: bool
+) -> None:
+    server = make_target_server()
+    guard_of(server).lists_scoped = lists_scoped
+    server.add_tool(Tool.from_tool(build_policy_tool(look_scoped), name="renamed"))
+    server.tool(repeat, name="checked", auth=lambda context: False)
+    transport = set_transport("streamable-http")
+    async with connect(server, era) as raw:
+        message = await raw.receive(await raw.send("tools/list"))
+    reset_transport(transport)
+    names = {tool["name"] for tool in message["result"]["tools"]}
+    assert ("renamed" in names) == lists_scoped
+    assert "checked" not in names
+
+
+@each_era
+async def test_a_declaration_outside_of_extend_is_for_the_server_of_the_package(
+    era: str,
+) -> None:
+    server = make_target_server()
+    server.tool(destroy)
+    declarations.declare("destroy", "read")
+    try:
+        definition = await fetch_definition(server, era, "destroy")
+    finally:
+        del declarations.awaiting(__name__)["destroy"]
+    assert definition["annotations"]["readOnlyHint"] is True
+
+
+@pytest.mark.parametrize(
+    ("policy", "is_replaced", "mentions"),
+    [(TWO_STEP, False, True), (TWO_STEP, True, False), (REFUSE, False, False)],
+)
+async def test_a_description_mentions_two_steps_unless_it_is_replaced(
+    policy: Policy, is_replaced: bool, mentions: bool
+) -> None:
+    server = make_target_server(settings=notes_settings(policy))
+    server.tool(destroy)
+    declare(server, "destroy", "delete")
+    if is_replaced:
+        guard_of(server).texts = {"destroy": {"description": "Mine."}}
+    definition = await fetch_definition(server, MODERN, "destroy")
+    assert ("confirm" in definition["description"]) == mentions
+
+
+async def test_a_tool_of_the_policy_keeps_its_declaration_under_a_declared_name() -> (
+    None
+):
+    server = make_target_server()
+    server.add_tool(Tool.from_tool(build_policy_tool(wipe), name="raze"))
+    declare(server, "raze", "read")
+    definition = await fetch_definition(server, MODERN, "raze")
+    assert definition["annotations"]["destructiveHint"] is True
 
 
 @read(title="Repeat")
@@ -233,17 +316,18 @@ class TheirTool(Tool):
 
 
 @each_era
-@pytest.mark.parametrize("asks", [True, False])
+@pytest.mark.parametrize("asks", [True, False, None])
 async def test_a_tool_of_another_copy_of_the_engine_is_asked_for_once(
-    era: str, asks: bool
+    era: str, asks: bool | None
 ) -> None:
     child = FastMCP("child")
+    policy = SimpleNamespace(is_gated=lambda declaration: asks)
     child.add_tool(
         TheirTool(
             name="raze",
             parameters=Tool.from_function(destroy).parameters,
             declaration=SimpleNamespace(name="raze", behavior="delete", title="Raze"),
-            policy=SimpleNamespace(is_gated=lambda declaration: asks),
+            policy=None if asks is None else policy,
         )
     )
     server = make_target_server()
