@@ -21,7 +21,7 @@ from pydantic import Field
 from copier_fastmcp_engine import declarations
 from copier_fastmcp_engine.declarations import create, delete, read
 from copier_fastmcp_engine.guard import guard_of
-from copier_fastmcp_engine.policy import Policy
+from copier_fastmcp_engine.policy import Behavior, Policy
 from engine.tests.engine_support.composing import (
     NO,
     QUESTIONS,
@@ -229,19 +229,45 @@ async def test_a_declaration_outside_of_extend_is_for_the_server_of_the_package(
 
 
 @pytest.mark.parametrize(
-    ("policy", "is_replaced", "mentions"),
-    [(TWO_STEP, False, True), (TWO_STEP, True, False), (REFUSE, False, False)],
+    ("policy", "behavior", "is_replaced", "mentions"),
+    [
+        (TWO_STEP, "delete", False, True),
+        (TWO_STEP, "delete", True, False),
+        (TWO_STEP, "read", False, False),
+        (REFUSE, "delete", False, False),
+    ],
 )
 async def test_a_description_mentions_two_steps_unless_it_is_replaced(
-    policy: Policy, is_replaced: bool, mentions: bool
+    policy: Policy, behavior: Behavior, is_replaced: bool, mentions: bool
 ) -> None:
     server = make_target_server(settings=notes_settings(policy))
     server.tool(destroy)
-    declare(server, "destroy", "delete")
+    declare(server, "destroy", behavior)
     if is_replaced:
         guard_of(server).texts = {"destroy": {"description": "Mine."}}
     definition = await fetch_definition(server, MODERN, "destroy")
     assert ("confirm" in definition["description"]) == mentions
+
+
+@each_era
+async def test_a_renamed_tool_of_the_policy_is_defined_as_before(era: str) -> None:
+    server = make_target_server()
+    server.add_tool(Tool.from_tool(build_policy_tool(wipe), name="raze"))
+    original = await fetch_definition(server, era, "wipe")
+    renamed = await fetch_definition(server, era, "raze")
+    assert renamed == original | {"name": "raze"}
+
+
+async def test_a_tool_that_is_added_under_a_former_name_is_found() -> None:
+    server = make_target_server()
+    guard_of(server).formerly["destroy"] = "wipe"
+    renamed = await server.get_tool("destroy")
+    server.tool(destroy)
+    added = await server.get_tool("destroy")
+    assert renamed is not None
+    assert renamed.name == "wipe"
+    assert added is not None
+    assert added.name == "destroy"
 
 
 async def test_a_tool_of_the_policy_keeps_its_declaration_under_a_declared_name() -> (
