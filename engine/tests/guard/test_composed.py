@@ -258,6 +258,16 @@ async def test_a_renamed_tool_of_the_policy_is_defined_as_before(era: str) -> No
     assert renamed == original | {"name": "raze"}
 
 
+async def test_a_tool_of_the_policy_keeps_the_description_that_a_transform_gives() -> (
+    None
+):
+    server = make_target_server()
+    tool = Tool.from_tool(build_policy_tool(wipe), name="raze", description="Mine.")
+    server.add_tool(tool)
+    definition = await fetch_definition(server, MODERN, "raze")
+    assert definition["description"] == "Mine."
+
+
 async def test_a_tool_that_is_added_under_a_former_name_is_found() -> None:
     server = make_target_server()
     guard_of(server).formerly["destroy"] = "wipe"
