@@ -211,24 +211,24 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
             folder = Path(place, name.split()[0])
             projects[name] = folder / "notes"
             ways.append(partial(time_from_nothing, name, template, folder))
-        own_seconds, floor = figures.measure_in_turns(turns, *ways)
-        yield figures.Figure(
+        own_seconds, floor = figures.time_in_turns(turns, *ways)
+        yield figures.Figure.of_turns(
+            own_seconds,
+            floor,
             what="nothing to the first tools/list",
             unit="s",
-            ours=own_seconds,
-            floor=floor,
             beside=PEER,
             ratio_at_most=1.2,
         )
         pinned = run(UV, "run", "--quiet", "tests/policy/pin.py", folder=projects[OURS])
         assert pinned.returncode == 0, pinned.stderr
         suites = [partial(time_suite, project) for project in projects.values()]
-        own_seconds, floor = figures.measure_in_turns(2, *suites)
-        yield figures.Figure(
+        own_seconds, floor = figures.time_in_turns(2, *suites)
+        yield figures.Figure.of_turns(
+            own_seconds,
+            floor,
             what="the emitted suite",
             unit="s",
-            ours=own_seconds,
-            floor=floor,
             beside=PEER,
         )
         columns = [["on the wire", *ON_THE_WIRE]]
@@ -251,4 +251,4 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
 
 
 if __name__ == "__main__":
-    figures.run(run_benchmark, turns=5)
+    figures.run(run_benchmark, turns=9)

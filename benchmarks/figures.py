@@ -8,11 +8,13 @@ import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 OURS = "copier-fastmcp"
 BEGIN = "<!-- figures: scripts/measure writes them -->"
 END = "<!-- end of the figures -->"
 DIGITS = {"s": 2, "ms": 2, "": 0}
+Spread = tuple[float, float]  # the lowest and the highest of several turns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +27,8 @@ class Figure:
         ours: The median of ours.
         floor: The median of the floor.
         beside: What the floor is.
+        own_spread: The lowest and the highest of ours, where they are shown.
+        floor_spread: The same of the floor.
         ratio_at_most: The aim for ours / floor.
         at_most: The aim for ours, in `unit`.
     """
@@ -34,8 +38,29 @@ class Figure:
     ours: float
     floor: float
     beside: str
+    own_spread: Spread | None = None
+    floor_spread: Spread | None = None
     ratio_at_most: float | None = None
     at_most: float | None = None
+
+    @classmethod
+    def of_turns(
+        cls, ours: Sequence[float], floor: Sequence[float], **fields: Any
+    ) -> "Figure":
+        """A figure of what each turn took.
+
+        Args:
+            ours: The times of ours.
+            floor: The times of the floor.
+            fields: Further fields.
+        """
+        return cls(
+            ours=statistics.median(ours),
+            floor=statistics.median(floor),
+            own_spread=(min(ours), max(ours)),
+            floor_spread=(min(floor), max(floor)),
+            **fields,
+        )
 
     @property
     def ratio(self) -> float:
@@ -64,9 +89,8 @@ class Figure:
 
     def cells(self) -> list[str]:
         """What a row of a table shows."""
-        digits = DIGITS[self.unit]
-        figure = f"{self.ours:.{digits}f} {self.unit}"
-        floor = f"{self.floor:.{digits}f} {self.unit}"
+        figure = self._format(self.ours, self.own_spread)
+        floor = self._format(self.floor, self.floor_spread)
         return [
             self.what,
             figure,
@@ -74,6 +98,15 @@ class Figure:
             f"{self.ratio:.2f}",
             self.aim,
         ]
+
+    def _format(self, median: float, spread: Spread | None) -> str:
+        """A median with its unit, and its spread where it has one: `2.21 ms, 2.10 to 2.50`."""
+        digits = DIGITS[self.unit]
+        text = f"{median:.{digits}f} {self.unit}"
+        if spread is not None:
+            lowest, highest = spread
+            text += f", {lowest:.{digits}f} to {highest:.{digits}f}"
+        return text
 
 
 @dataclass(frozen=True)
@@ -92,7 +125,7 @@ Answer = Figure | Table
 HEAD = ["", "ours", "floor", "ratio", "aim"]
 
 
-def measure_in_turns(turns: int, *things: Callable[[], float]) -> list[float]:
+def time_in_turns(turns: int, *things: Callable[[], float]) -> list[list[float]]:
     """Measure things in turns, so that a busy moment of the machine meets all of them.
 
     Args:
@@ -100,7 +133,7 @@ def measure_in_turns(turns: int, *things: Callable[[], float]) -> list[float]:
         things: Each does its work and returns how long it took.
 
     Returns:
-        The median of each thing.
+        The times of each thing.
     """
     taken: list[list[float]] = [[] for _ in things]
     for turn in range(turns + 1):
@@ -109,7 +142,12 @@ def measure_in_turns(turns: int, *things: Callable[[], float]) -> list[float]:
             seconds = things[which]()
             if turn:
                 taken[which].append(seconds)
-    return [statistics.median(times) for times in taken]
+    return taken
+
+
+def measure_in_turns(turns: int, *things: Callable[[], float]) -> list[float]:
+    """Return the median of each thing, measured as by `time_in_turns`."""
+    return [statistics.median(times) for times in time_in_turns(turns, *things)]
 
 
 def format_table(rows: Iterable[Sequence[str]]) -> str:
@@ -148,9 +186,9 @@ def extract_comparisons(page: str) -> dict[str, list[list[str]]]:
             continue
         for row in rows:
             if row[0] == "nothing to the first tools/list":
-                seconds = row[2].split(" (")[0]
-                name = "from nothing to the first `tools/list`"
-                table.append([name, row[1], seconds])
+                # Without the spread, and without the name of the floor
+                medians = [re.split(r", | \(", cell)[0] for cell in row[1:3]]
+                table.append(["from nothing to the first `tools/list`", *medians])
         sections[section.splitlines()[0]] = table
     return sections
 
@@ -235,7 +273,12 @@ def parse_answers(lines: str) -> Iterator[Answer]:
     """What a benchmark printed with --json."""
     for line in filter(None, lines.splitlines()):
         rows = json.loads(line)
-        yield Table(rows["rows"]) if "rows" in rows else Figure(**rows)
+        if "rows" in rows:
+            yield Table(rows["rows"])
+            continue
+        for name in ("own_spread", "floor_spread"):
+            rows[name] = tuple(rows[name]) if rows[name] else None
+        yield Figure(**rows)
 
 
 def run(benchmark: Callable[[int], Iterable[Answer]], turns: int) -> None:

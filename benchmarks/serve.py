@@ -26,8 +26,9 @@ from support import clone_template, render
 from benchmarks import figures
 
 TOOLS = "search_notes, get_note, create_note, ensure_note, append_note, update_note, archive_note"
-CALLS = 300
+CALLS = 300  # in each turn
 MANY = 1000
+LISTS = 3  # of so many tools, in each turn
 # What `--help` may take, as a multiple of a command line without commands: what was measured, and 15 % more.
 HELP_RATIOS = {"notes-mcp": 1.26, "copier-fastmcp": 0.21}
 EMPTY_APP = "import cyclopts; cyclopts.App(name='empty')(['--help'])"
@@ -68,16 +69,27 @@ Work = Callable[[Client[Any]], Awaitable[object]]
 
 
 async def time_work(
-    clients: Sequence[Client[Any]], work: Work, times: int
-) -> list[float]:
-    """The median milliseconds of the same work of several clients, one after the other at each time."""
-    taken: list[list[float]] = [[] for _ in clients]
-    for _ in range(times):
-        for client, mine in zip(clients, taken, strict=True):
-            started = time.perf_counter()
-            await work(client)
-            mine.append((time.perf_counter() - started) * 1000)
-    return [statistics.median(mine) for mine in taken]
+    clients: Sequence[Client[Any]], work: Work, turns: int, times: int
+) -> list[list[float]]:
+    """The median milliseconds of the same work of several clients in each turn.
+
+    Args:
+        clients: The clients, which work one after the other at each time.
+        work: What they do.
+        turns: How many medians each has.
+        times: How often each works in a turn.
+    """
+    medians: list[list[float]] = [[] for _ in clients]
+    for _ in range(turns):
+        taken: list[list[float]] = [[] for _ in clients]
+        for _ in range(times):
+            for client, mine in zip(clients, taken, strict=True):
+                started = time.perf_counter()
+                await work(client)
+                mine.append((time.perf_counter() - started) * 1000)
+        for mine, own_medians in zip(taken, medians, strict=True):
+            own_medians.append(statistics.median(mine))
+    return medians
 
 
 @contextlib.asynccontextmanager
@@ -104,15 +116,19 @@ def time_first_list(words: list[str], environ: dict[str, str]) -> float:
 
 
 async def compare_servers(
-    kinds: Sequence[list[str]], environ: dict[str, str], work: Work, times: int
-) -> list[float]:
-    """The median milliseconds of what servers of several kinds answer; all of them run, and are asked in turns."""
+    kinds: Sequence[list[str]],
+    environ: dict[str, str],
+    work: Work,
+    turns: int,
+    times: int,
+) -> list[list[float]]:
+    """The median milliseconds of each turn in which servers of several kinds answer; all of them run."""
     async with contextlib.AsyncExitStack() as stack:
         clients: list[Client[Any]] = []
         for words in kinds:
             client = await stack.enter_async_context(start_client(words, environ))
             clients.append(client)
-        return await time_work(clients, work, times)
+        return await time_work(clients, work, turns, times)
 
 
 def time_python(words: list[str], environ: dict[str, str]) -> float:
@@ -141,7 +157,7 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
             (
                 "start to the first tools/list",
                 1.05,
-                figures.measure_in_turns(turns, *starts),
+                figures.time_in_turns(turns, *starts),
             )
         ]
         calls: list[tuple[str, float, Work]] = [
@@ -149,7 +165,7 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
             ("tools/call", 1.1, lambda client: client.call_tool("search_notes", {})),
         ]
         for what, aim, work in calls:
-            rows = asyncio.run(compare_servers(kinds, environ, work, CALLS * turns))
+            rows = asyncio.run(compare_servers(kinds, environ, work, turns, CALLS))
             aims.append((what, aim, rows))
         names = ["search_notes"]
         for number in range(MANY - 1):
@@ -160,31 +176,32 @@ def run_benchmark(turns: int) -> Iterator[figures.Answer]:
                 [[*command, "run"], [str(write_by_hand(many))]],
                 environ | {"PYTHONPATH": str(many / "src")},
                 lambda client: client.list_tools(),
-                max(7, turns * 2),
+                turns,
+                LISTS,
             )
         )
         aims.append((f"tools/list of {MANY:,} tools", 1.0, listed))
-        for what, aim, (own_seconds, floor) in aims:
-            yield figures.Figure(
+        for what, aim, (own_milliseconds, floor) in aims:
+            yield figures.Figure.of_turns(
+                own_milliseconds,
+                floor,
                 what=what,
                 unit="ms",
-                ours=own_seconds,
-                floor=floor,
                 beside="by hand",
                 ratio_at_most=aim,
             )
         makers = ["-c", "from copier_fastmcp.cli import main; main()"]
         for name, words in (("notes-mcp", command), ("copier-fastmcp", makers)):
-            own_seconds, floor = figures.measure_in_turns(
+            own_seconds, floor = figures.time_in_turns(
                 turns * 2,
                 partial(time_python, [*words, "--help"], environ),
                 partial(time_python, ["-c", EMPTY_APP], environ),
             )
-            yield figures.Figure(
+            yield figures.Figure.of_turns(
+                own_seconds,
+                floor,
                 what=f"{name} --help",
                 unit="s",
-                ours=own_seconds,
-                floor=floor,
                 beside="a command line without commands",
                 ratio_at_most=HELP_RATIOS[name],
             )

@@ -1,8 +1,8 @@
-"""For `scripts/mutate`: on a mutant, some rows of each slow test run.
+"""For `scripts/mutate`: on a mutant, some rows of each slow test run first.
 
-A test of thirty values in two eras, under two policies, runs the same code a hundred times; a mutant that no row notices
-would wait for all of them. Each value of each parameter is in one row that runs. The rows of a quick test all run: they call
-one function with different arguments.
+A test of thirty values in two eras, under two policies, runs the same code a hundred times. Each value of each parameter is
+in one row that runs at first; the others run where none of these notices the mutant. The rows of a quick test all run: they
+call one function with different arguments.
 """
 
 import inspect

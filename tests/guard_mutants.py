@@ -10,14 +10,16 @@ import difflib
 import gc
 import json
 import os
+import pickle
 import re
 import shutil
 import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import coverage
@@ -47,6 +49,8 @@ VALUES = {
     cst.GeneratorExp: "elt",
     cst.Lambda: "body",
 }
+# Tests whose libraries start threads outside of Python, without which they never end in a fork of the same process
+WITH_THREADS = ("tests/guard/test_code_mode.py",)
 DECIDED = 3  # lines after a condition on which it decides
 # `x_ask__mutmut_3` and `xǁPagesǁask__mutmut_orig`, which are `ask` before mutmut names them
 GENERATED_NAME = re.compile(r"\bx(?:_|ǁ\w*ǁ)(\w+?)__mutmut_\w+")
@@ -295,6 +299,45 @@ def find_changed_lines(path: Path, name: str) -> range:
     return range(0)
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What some tests did without a mutant.
+
+    Attributes:
+        failed: The tests that failed.
+        functions: The functions that each of the others called.
+        by_line: The tests that execute each line, by mutated file.
+        seconds: How long each test took.
+    """
+
+    failed: set[str]
+    functions: dict[str, set[str]]
+    by_line: dict[Path, dict[int, set[str]]]
+    seconds: dict[str, float]
+
+
+def run_in_fork(measure: Callable[[], Measured]) -> Measured:
+    """Measure in a fork of this process, whose own threads stay as they are."""
+    reader, writer = os.pipe()
+    process = os.fork()
+    if process == 0:
+        try:
+            with os.fdopen(writer, "wb") as file:
+                pickle.dump(measure(), file)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as file:
+        measured: Measured = pickle.load(file)
+    os.waitpid(process, 0)
+    return measured
+
+
+def name_test(item: pytest.Item) -> str:
+    """Return the name that all rows of a test have in common."""
+    return item.nodeid.partition("[")[0]
+
+
 class CollectedTests(PytestRunner):
     """The tests of a part, collected once: each mutant is a fork of this process, and runs some of them.
 
@@ -306,6 +349,11 @@ class CollectedTests(PytestRunner):
         super().__init__()
         rows = few_rows.select_rows(session.items)
         self.items = {item.nodeid: item for item in rows}
+        # The rows that run only where none of these notices a mutant, by test
+        self.other_rows: dict[str, list[pytest.Item]] = {}
+        for item in session.items:
+            if item.nodeid not in self.items:
+                self.other_rows.setdefault(name_test(item), []).append(item)
         self.failures: list[str] = []
         self.seconds: dict[str, float] = {}
         # The tests that execute each line, by mutated file
@@ -330,35 +378,68 @@ class CollectedTests(PytestRunner):
 
         One that fails is left out: no mutant can show that it fails for that.
         """
+        with_threads: list[pytest.Item] = []
+        others: list[pytest.Item] = []
+        for item in self.items.values():
+            is_left = item.nodeid.startswith(WITH_THREADS)
+            (with_threads if is_left else others).append(item)
+        parts = [self.measure(others)]
+        if with_threads:
+            parts.append(run_in_fork(partial(self.measure, with_threads)))
+        failed: set[str] = set()
+        for part in parts:
+            failed |= part.failed
+            self.seconds.update(part.seconds)
+            for test, functions in part.functions.items():
+                for function in functions:
+                    state().tests_by_mangled_function_name[function].add(test)
+            for path, lines in part.by_line.items():
+                by_line = self.tests_by_line.setdefault(path, {})
+                for line, tests_of_line in lines.items():
+                    by_line.setdefault(line, set()).update(tests_of_line)
+        # What a fork collects in the place of this process would warn there, and fail a test
+        gc.collect()
+        state().duration_by_test.update(self.estimate_seconds())
+        print(
+            f"{len(self.items)} tests, {len(failed)} of them left out",
+            file=sys.__stdout__,
+        )
+        return 1 if len(failed) == len(self.items) else 0
+
+    def measure(self, items: list[pytest.Item]) -> Measured:
+        """Run tests without a mutant."""
         paths = [
             path for path in walk_mutatable_files() if config().should_mutate(path)
         ]
         files = {path: str(Path("mutants", path).resolve()) for path in paths}
         measured = coverage.Coverage(data_file=None, include=[*files.values()])
-        items = [*self.items.values()]
         failed = set()
+        functions: dict[str, set[str]] = {}
         with change_cwd("mutants"), measured.collect():
             for item, following in zip(items, [*items[1:], None], strict=True):
                 measured.switch_context(item.nodeid)
-                if not self.run_item(item, following):
+                if self.run_item(item, following):
+                    functions[item.nodeid] = set(state()._stats)
+                else:
                     failed.add(item.nodeid)
                     print("\nleft out:", self.failures[0], file=sys.__stdout__)
-                else:
-                    for function in state()._stats:
-                        known = state().tests_by_mangled_function_name[function]
-                        known.add(item.nodeid)
                 state()._stats.clear()
-        # What a fork collects in the place of this process would warn there, and fail a test
-        gc.collect()
-        state().duration_by_test.update(self.seconds)
         data = measured.get_data()
+        by_line = {}
         for path, file in files.items():
-            by_line = data.contexts_by_lineno(file)
-            self.tests_by_line[path] = {n: set(ids) for n, ids in by_line.items()}
-        print(
-            f"{len(items)} tests, {len(failed)} of them left out", file=sys.__stdout__
-        )
-        return 1 if len(failed) == len(items) else 0
+            contexts = data.contexts_by_lineno(file)
+            by_line[path] = {line: set(ids) for line, ids in contexts.items()}
+        return Measured(failed, functions, by_line, self.seconds)
+
+    def estimate_seconds(self) -> Mapping[str, float]:
+        """Return what each test takes, with its share of the rows that run last."""
+        rows = Counter(name_test(item) for item in self.items.values())
+        estimates = {}
+        for nodeid, item in self.items.items():
+            name = name_test(item)
+            others = len(self.other_rows.get(name, ())) / rows[name]
+            estimates[nodeid] = self.seconds[nodeid] * (1 + others)
+        return estimates
 
     def run_tests(self, *, mutant_name: str | None, tests: Iterable[str]) -> int:
         """Run tests on a mutant, those first that it concerns most; return 1 with the first that notices it."""
@@ -392,7 +473,7 @@ class CollectedTests(PytestRunner):
         """Return the tests that execute the statement that a mutant changes.
 
         Those come first that alone execute it, or one of the lines after it, since these are what a guard decides on; then the
-        quick ones.
+        quick ones, and last the other rows of all these tests.
         """
         path = mutmut.find_mutant(mutant).path
         by_line = self.tests_by_line[Path(path)]
@@ -405,10 +486,13 @@ class CollectedTests(PytestRunner):
             executing = by_line.get(line, set()) & shares.keys()
             for test in executing:
                 shares[test] = min(shares[test], len(executing))
-        return sorted(
+        ordered = sorted(
             [self.items[test] for test in shares],
             key=lambda item: (shares[item.nodeid], self.seconds[item.nodeid]),
         )
+        for name in dict.fromkeys(map(name_test, ordered)):
+            ordered += self.other_rows.get(name, [])
+        return ordered
 
     def run_forced_fail(self) -> int:
         """Say that a failure is noticed, as mutmut asks: each mutant's function is one that a test called."""

@@ -116,6 +116,18 @@ async def call_as_raw_client(
         return await client.receive(number)
 
 
+async def test_an_accepted_form_without_content_is_no_answer(era: str) -> None:
+    server = make_server(make_policy(confirm="deletes"), file_note)
+    async with raw.connect(server, era, {"action": "accept"}) as client:
+        number = await client.send(
+            "tools/call", name="file_note", arguments={"note_id": 1}
+        )
+        result = (await client.receive(number))["result"]
+    assert result["isError"]
+    assert "'Which shelf?' is None" in result["content"][0]["text"]
+    assert DONE == []
+
+
 async def test_a_choice_is_asked(era: str) -> None:
     handler, questions = make_user({"answer": "back"})
     async with connect(era, handler) as client:

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import rendered
@@ -25,7 +26,7 @@ from benchmarks.mistakes import MISTAKES
 ROOT = Path(__file__).parents[2]
 
 
-def make_figure(seconds: float, **aim: float) -> Figure:
+def make_figure(seconds: float, **aim: Any) -> Figure:
     """Make a figure with a floor of two seconds."""
     return Figure(what="it", unit="s", ours=seconds, floor=2.0, beside="nothing", **aim)
 
@@ -55,6 +56,7 @@ def test_each_mistake_can_be_made_in_a_fresh_project() -> None:
 def test_what_a_benchmark_prints_is_what_the_page_reads() -> None:
     answers: list[Answer] = [
         make_figure(2.2, ratio_at_most=1.1),
+        Figure.of_turns([3.0, 1.0, 2.0], [2.0], what="it", unit="s", beside="nothing"),
         Table([["", "a"], ["b", "c"]]),
     ]
     rows = []
@@ -75,6 +77,18 @@ def test_the_first_turn_is_not_counted_and_each_thing_has_its_median() -> None:
         2.0,
         4.0,
     ]
+
+
+def test_the_spread_of_several_turns_follows_their_median() -> None:
+    figure = Figure.of_turns(
+        [3.0, 1.0, 2.0], [4.0, 4.0], what="it", unit="s", beside="nothing"
+    )
+    assert figure.ratio == 0.5
+    assert figure.cells()[1:3] == [
+        "2.00 s, 1.00 to 3.00",
+        "4.00 s, 4.00 to 4.00 (nothing)",
+    ]
+    assert make_figure(2.0).cells()[1] == "2.00 s"
 
 
 def test_a_table_has_its_head_and_every_row() -> None:
@@ -120,6 +134,9 @@ Written by `scripts/measure` on 2026-11-22: here.
 def test_the_readme_and_the_guide_show_what_the_page_has() -> None:
     text = f"Before.\n\n{BEGIN}\n\nold\n{END}\n\nAfter.\n"
     readme, guide = insert_peers(text, PAGE), insert_api_table(text, PAGE)
+    spread = PAGE.replace("9.00 s", "9.00 s, 8.00 to 9.50")
+    spread = spread.replace("5.00 s", "5.00 s, 4.00 to 6.00")
+    assert insert_peers(text, spread) == readme
     for row in (
         "| all four hints | 3/3 | 0/3 |",
         "| mistakes that the emitted suite notices | 7/9 | 3/9 |",

@@ -344,7 +344,8 @@ class Guard(Transform):
         asks = self._asks_before(tool, source.tool, declaration)
         fields = {name: getattr(tool, name) for name in Tool.model_fields}
         fields["task_config"] = NO_TASKS
-        if self.lists_scoped and declaration:
+        # A check that an author gives a tool of their own hides it as before
+        if self.lists_scoped and isinstance(source.tool, PolicyTool):
             fields["auth"] = None
         fields["declaration"] = declaration
         fields["policy"] = self.policy
@@ -404,17 +405,17 @@ class Guard(Transform):
         """Tell whether a tool only calls others of its server, and that server guards those."""
         if not _module_of(source.tool).startswith(CALLING_MODULES):
             return False
-        server = source.path[-1][0]
-        return server is self.mcp or find_guard(server) is not None
+        server, _ = source.path[-1]
+        return find_guard(server) is not None
 
     def _asks_by_itself(self, source: Tool, declaration: Declaration | None) -> bool:
         """Tell whether a tool of ours asks, and asks for all that this server's policy asks for."""
         if not isinstance(source, OWN_KINDS):
             return False
-        policy = source.policy
-        if declaration is None or policy is None or policy is self.policy:
+        if declaration is None:
             return True
-        return policy.is_gated(declaration) or not self.policy.is_gated(declaration)
+        asks = source.policy.is_gated(declaration)
+        return asks or not self.policy.is_gated(declaration)
 
     def _asks_before(
         self, tool: Tool, source: Tool, declaration: Declaration | None

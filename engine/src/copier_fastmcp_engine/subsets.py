@@ -95,8 +95,8 @@ class Subset:
             return True
         for toolset in self.toolsets:
             name, colon, half = toolset.partition(":")
-            is_half = colon == ":" and half == "readonly" and tool.is_read_only
-            if is_below(tool.place, name) and (is_half or not (colon or half)):
+            is_half = half == "readonly" and tool.is_read_only
+            if is_below(tool.place, name) and (is_half or not colon):
                 return True
         return False
 

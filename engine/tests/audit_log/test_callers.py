@@ -42,6 +42,13 @@ def test_the_subject_may_come_from_the_claims(
     assert caller_with(monkeypatch, token)["subject"] == "bob"
 
 
+def test_a_token_without_a_subject_is_logged_without_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    token = AccessToken(token="-", client_id="app", scopes=[])
+    assert caller_with(monkeypatch, token) == {"client": "app"}
+
+
 def test_two_sessions_have_different_digests(monkeypatch: pytest.MonkeyPatch) -> None:
     first = caller_with(monkeypatch, None, "one")
     second = caller_with(monkeypatch, None, "two")

@@ -1,6 +1,7 @@
 """The audit log's file: its mode, a full disk, a torn line, a link, a pipe, a file that cannot be written."""
 
 import contextlib
+import io
 import json
 import os
 import signal
@@ -108,6 +109,42 @@ def test_a_line_that_a_killed_process_tore_stands_alone(file: Path) -> None:
     assert json.loads(whole)["tool"] == "next"
 
 
+def test_a_start_leaves_the_file_as_it_is(file: Path) -> None:
+    file.write_text('{"event": "wr')
+    make_audit_log(str(file))
+    assert file.read_text() == '{"event": "wr'
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs devices of POSIX")
+def test_a_device_is_written_to() -> None:
+    trail = make_audit_log(os.devnull)
+    trail.record("", tool="next")
+    trail.ready()
+
+
+def test_a_line_that_cannot_be_written_is_logged(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    trail = make_audit_log(str(file))
+    file.unlink()
+    file.mkdir()
+    trail.record("", tool="unwritten")
+    (message,) = caplog.messages
+    assert '"tool": "unwritten"' in message
+
+
+def test_an_error_without_a_number_has_its_own_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    trail = make_audit_log("stderr")
+    stream.close()
+    trail.record("")
+    with pytest.raises(ToolError, match=r"\(I/O operation on closed file\W*\)"):
+        trail.ready()
+
+
 class Torn(FileIO):
     """A file on a full disk: half of a line is written, then something happens."""
 
@@ -143,6 +180,49 @@ def tear_next_line(
         return kind(path, mode, opener=opener)
 
     monkeypatch.setattr(trails, "open", opened, raising=False)
+
+
+class Blocked(FileIO):
+    """A file that takes nothing at the moment, as a terminal does that is not read."""
+
+    def write(self, data: Any) -> Any:
+        """Write nothing."""
+        return None
+
+
+def test_a_line_that_a_device_does_not_take_waits(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trail = make_audit_log(str(file))
+
+    def opened(path: Path, mode: str, *, buffering: int, opener: Any) -> FileIO:
+        return Blocked(path, mode, opener=opener)
+
+    monkeypatch.setattr(trails, "open", opened, raising=False)
+    trail.record("", tool="waiting")
+    with pytest.raises(ToolError, match="No space left"):
+        trail.ready()
+    monkeypatch.undo()
+    trail.ready()
+    assert read_tools(file) == ["waiting"]
+
+
+def test_a_line_that_another_program_wrote_behind_half_a_line_is_kept(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trail = make_audit_log(str(file))
+
+    def write_behind() -> None:  # without a lock
+        with file.open("a") as other:
+            other.write("\nother\n")
+
+    tear_next_line(monkeypatch, write_behind)
+    trail.record("", tool="torn")
+    trail.ready()
+    half, other, line = file.read_text().splitlines()
+    assert half == '{"event": "write", "'
+    assert other == "other"
+    assert json.loads(line)["tool"] == "torn"
 
 
 def test_a_line_that_cannot_be_taken_back_stands_alone(

@@ -11,6 +11,8 @@ import httpx2
 import pytest
 from fastmcp import Context, FastMCP
 from fastmcp.exceptions import ToolError
+from fastmcp.tools.base import InputRequiredToolResult, ToolResult
+from mcp_types import InputRequiredResult
 from pydantic import Field
 
 from copier_fastmcp_engine.confirmation.gate import require_confirmation
@@ -18,10 +20,13 @@ from copier_fastmcp_engine.declarations import create, put
 from engine.tests.engine_support.composing import (
     NO,
     YES,
+    call_tool,
     destroy,
     each_era,
     read_audit_log,
+    text_of,
 )
+from engine.tests.engine_support.notes.server import CONFIRM_NOTHING, notes_settings
 from engine.tests.engine_support.raw import (
     ELICITS,
     LEGACY,
@@ -276,6 +281,69 @@ async def test_a_body_that_cannot_ask_is_logged_by_its_result(
     server.add_tool(build_policy_tool(zz_pick))
     await call_outcomes(server, LEGACY, "zz_pick", None, {"name": name})
     assert read_values(file, "outcome") == [expected]
+
+
+async def fail_differently(name: Name, ctx: Context) -> Wiped:
+    """Fail for a reason of its own when nobody can be asked."""
+    try:
+        await require_confirmation(ctx, "Sure?")
+    except ToolError:
+        raise ToolError("no such name") from None
+    return Wiped(name=name)
+
+
+async def test_a_body_that_cannot_ask_and_fails_for_another_reason_is_an_error(
+    file: Path,
+) -> None:
+    server = make_audited_server(file)
+    put(title="Fail", confirm=False)(fail_differently)
+    server.add_tool(build_policy_tool(fail_differently))
+    await call_outcomes(server, LEGACY, "fail_differently", None, {"name": "x"})
+    assert read_values(file, "outcome") == ["error"]
+
+
+@each_era
+async def test_the_client_gets_the_error_of_a_tool_that_fails(
+    file: Path, era: str
+) -> None:
+    server = make_audited_server(file)
+    message = await call_tool(server, era, "wipe", YES, name="fails")
+    assert text_of(message) == "it would not go"
+
+
+ENDINGS: dict[str, tuple[ToolResult, str]] = {
+    "an error": (ToolResult("it would not go", is_error=True), "error"),
+    "a question": (
+        InputRequiredToolResult(InputRequiredResult(request_state="own")),
+        "asked",
+    ),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+async def test_a_result_that_applied_nothing_is_not_logged_as_applied(
+    file: Path, ending: str
+) -> None:
+    result, expected = ENDINGS[ending]
+
+    async def end() -> ToolResult:
+        return result
+
+    server = make_target_server(
+        settings=notes_settings(CONFIRM_NOTHING, audit=str(file))
+    )
+    server.tool(end)
+    await call_tool(server, MODERN, "end", None)
+    assert read_values(file, "outcome") == [expected]
+
+
+async def test_without_a_log_no_arguments_are_too_deep() -> None:
+    server = make_target_server()
+    server.add_tool(build_policy_tool(zz_fill))
+    data = {"a": json.loads("[" * 254 + "]" * 254)}
+    DONE.clear()
+    await call_outcomes(server, MODERN, "zz_fill", None, {"data": data})
+    assert DONE == ["filled"]
 
 
 async def test_writes_are_refused_while_the_log_cannot_be_written(file: Path) -> None:

@@ -16,11 +16,12 @@ from copier_fastmcp_engine.confirmation import elicitation
 from copier_fastmcp_engine.confirmation.elicitation import (
     caller_of,
     digest,
+    response_to,
     shows_forms,
     shows_links,
 )
 from copier_fastmcp_engine.guard import guard_of
-from engine.tests.engine_support.targets import make_target_server
+from engine.tests.engine_support.targets import DONE, make_target_server
 
 pytestmark = pytest.mark.anyio
 OLD, LATEST, MODERN = "2025-06-18", "2025-11-25", "2026-07-28"
@@ -138,6 +139,22 @@ async def test_without_a_request_or_capabilities_nothing_is_shown() -> None:
     for ctx in (no_request, no_capabilities):
         assert not await shows_forms(ctx, gate)
         assert not await shows_links(ctx, gate)
+
+
+async def test_a_call_without_a_request_has_its_preview_as_its_result() -> None:
+    DONE.clear()
+    result = await make_target_server().call_tool("wipe", {"name": "a"})
+    assert result.structured_content is not None
+    assert result.structured_content["outcome"] == "preview"
+    assert DONE == []
+
+
+def test_an_answer_to_a_question_that_was_not_asked_is_none() -> None:
+    answers = {"confirmation": "an answer"}
+    unasked: Any = SimpleNamespace(request_state=None, input_responses=answers)
+    asked: Any = SimpleNamespace(request_state="sealed", input_responses=answers)
+    assert response_to(unasked, "confirmation") is None
+    assert response_to(asked, "confirmation") == "an answer"
 
 
 async def test_a_client_that_could_not_show_a_form_is_mute_for_its_session() -> None:

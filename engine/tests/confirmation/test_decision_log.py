@@ -187,6 +187,7 @@ def check_spans(exporter: InMemorySpanExporter) -> None:
         decisions.append((channel, outcome))
         approved_by = attributes.get("mcp.confirmation.approved_by")
         assert approved_by == approver(channel, outcome)
+        assert None not in attributes.values()
         assert span.status.is_ok == (outcome != "refused")
     assert decisions == [(channel, outcome) for _, channel, outcome in EXPECTED]
 

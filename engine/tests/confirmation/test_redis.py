@@ -220,6 +220,21 @@ async def test_what_an_exchange_leaves_is_gone_when_its_time_is_over(
     await close(store.store)
 
 
+async def test_an_entry_is_read_and_removed_in_one_command(
+    entries_of: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object, **options: object) -> None:
+        raise AssertionError("another replica may write in between")
+
+    store = PendingStore(TWO_STEP, entries_of, 600, make_audit_log())
+    await store.put("preview-a", {"asked": "a"})
+    with monkeypatch.context() as patch:
+        patch.setattr(store.store, "get", fail)
+        assert await store.take("preview-a") == {"asked": "a"}
+    assert await store.get("preview-a") is None
+    await close(store.store)
+
+
 async def test_an_entry_is_gone_when_its_time_is_over(entries_of: str) -> None:
     store = PendingStore(TWO_STEP, entries_of, 600, make_audit_log())
     await store.put("preview-a", {"asked": "a"}, 0.05)

@@ -7,7 +7,7 @@ import pytest
 
 from engine.tests.engine_support.calls import Asking, answer, call
 from engine.tests.engine_support.notes.server import notes_settings
-from engine.tests.engine_support.raw import Message, Raw, connect, user
+from engine.tests.engine_support.raw import Message, Raw, connect, outcome, user
 from engine.tests.engine_support.targets import DONE, make_target_server
 
 pytestmark = pytest.mark.anyio
@@ -139,4 +139,15 @@ async def test_a_state_without_an_answer_to_its_question_is_a_cancel(
         state = await ask_to_wipe(raw, asking)
         outcomes = await accept_wipe(raw, state, asking, question="another")
         assert outcomes == ["cancelled"]
+    assert DONE == []
+
+
+async def test_a_state_without_any_answer_is_a_cancel(asking: Asking) -> None:
+    async with connect(server_of(asking), ERA) as raw:
+        state = await ask_to_wipe(raw, asking)
+        arguments = {"name": "a"} | asking.arguments
+        number = await raw.send(
+            "tools/call", name="wipe", arguments=arguments, requestState=state
+        )
+        assert outcome(await raw.receive(number)) == "cancelled"
     assert DONE == []

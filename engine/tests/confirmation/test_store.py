@@ -101,6 +101,42 @@ async def test_taken_and_expired_entries_free_their_space(
 
 
 @pytest.mark.anyio
+async def test_an_entry_written_while_another_request_found_none_stays_and_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pending, "MAX_BYTES", 15_000)
+    entry = {"sealed": "x" * 9_000}
+    store = make_store("memory")
+    get = store.store.get
+
+    async def find_none(name: str, *, collection: str) -> None:
+        assert await get(name, collection=collection) is None
+        await store.put(name, entry)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store.store, "get", find_none)
+        assert await store.take("preview") is None
+    assert await store.get("preview") == entry
+    await store.put("next", entry)
+    assert await store.get("preview") is None
+
+
+@pytest.mark.anyio
+async def test_expired_entries_leave_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending, "CULL_EVERY", 2)
+    store = make_store(str(tmp_path / "state"))
+    for number in range(2):
+        await store.put(f"over-{number}", {"sealed": "x"}, 0.001)
+        await anyio.sleep(0.002)
+    await store.put("pending", {"sealed": "x"})
+    files = [path.stem for path in tmp_path.rglob("*.json")]
+    assert "pending" in files
+    assert "over-1" not in files
+
+
+@pytest.mark.anyio
 async def test_an_entry_that_would_push_out_the_others_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

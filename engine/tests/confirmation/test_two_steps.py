@@ -6,8 +6,10 @@ from typing import Any
 
 import anyio
 import pytest
+from fastmcp.exceptions import ToolError
 
 from copier_fastmcp_engine.confirmation.pending import COLLECTION
+from copier_fastmcp_engine.declarations import delete
 from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.policy import Policy
 from engine.tests.engine_support.calls import (
@@ -26,6 +28,8 @@ from engine.tests.engine_support.notes.server import (
 from engine.tests.engine_support.raw import MODERN, Message, Raw, connect, user
 from engine.tests.engine_support.targets import (
     DONE,
+    Name,
+    Wiped,
     build_policy_tool,
     make_target_server,
     wipe,
@@ -255,6 +259,54 @@ async def test_confirm_says_why_it_applies_nothing(policy: Policy, era: str) -> 
         assert await text_of(name="fails", confirm=True) == "it would not go"
         assert await text_of(name="fails", confirm=True) == not_previewed
     assert DONE == ["a"]
+
+
+async def test_confirm_does_not_call_applied_what_a_user_approved() -> None:
+    server = server_of(TWO_STEP)
+    async with connect(server, MODERN, ACCEPT) as raw:
+        assert await call(raw, "wipe", name="a") == "applied"
+    async with connect(server, MODERN, can=CANNOT_ASK) as raw:
+        message = await message_of(raw, "wipe", name="a", confirm=True)
+    text = message["result"]["content"][0]["text"]
+    assert text.startswith("No pending confirmation for wipe")
+    assert DONE == ["a"]
+
+
+@delete(title="Wipe the first")
+async def wipe_first(name: Name) -> Wiped:
+    """Wipe one, where nothing was wiped before."""
+    if DONE:
+        raise ToolError("nothing is left")
+    DONE.append(name)
+    return Wiped(name=name)
+
+
+async def test_a_call_that_a_user_approved_and_that_fails_leaves_the_applied_one() -> (
+    None
+):
+    server = make_target_server(600, wipe_first)
+
+    async def confirm() -> str:
+        async with connect(server, MODERN, can=CANNOT_ASK) as raw:
+            message = await message_of(raw, "wipe_first", name="a", confirm=True)
+        return str(message["result"]["content"][0]["text"])
+
+    async with connect(server, MODERN, can=CANNOT_ASK) as raw:
+        assert await call(raw, "wipe_first", name="a") == "preview"
+    await confirm()
+    assert DONE == ["a"]
+    async with connect(server, MODERN, ACCEPT) as raw:
+        assert await call(raw, "wipe_first", name="a") == "error"
+    assert (await confirm()).startswith("wipe_first was applied before")
+
+
+async def test_a_preview_that_nothing_can_apply_is_not_kept() -> None:
+    policy = replace(PREVIEW_FIRST, confirm_fallback="refuse")
+    server = server_of(policy)
+    async with connect(server, "legacy", ACCEPT) as raw:
+        assert await preview_wipe(raw, "a") == "preview"
+    store: Any = guard_of(server).gate.store
+    assert await store.keys(collection=COLLECTION) == []
 
 
 @pytest.mark.parametrize("confirm", ["yes", "true", 1, [True]], ids=str)

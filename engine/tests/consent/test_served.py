@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
+from fastmcp.server.context import reset_transport, set_transport
 from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
 from fastmcp.server.transforms import ToolTransform
 from fastmcp.server.transforms.search import RegexSearchTransform
@@ -32,6 +33,7 @@ from engine.tests.engine_support.granting import (
 )
 from engine.tests.engine_support.provider import Browser, Provider, serve_http
 from engine.tests.engine_support.raw import LEGACY, MODERN, Message, Raw, connect, user
+from engine.tests.engine_support.targets import make_target_server
 
 pytestmark = pytest.mark.anyio
 SECRET = "what only its user may read"
@@ -41,6 +43,11 @@ Serve = Callable[[FastMCP], Message]
 @requires_consent
 async def zz_mine() -> str:
     """Answer what belongs to a user."""
+    return SECRET
+
+
+async def zz_of_nobody() -> str:
+    """Answer what no user may read."""
     return SECRET
 
 
@@ -78,6 +85,14 @@ def mount_template(server: FastMCP) -> Message:
     return {"method": "resources/read", "uri": "mine://child/one"}
 
 
+def mount_resource(server: FastMCP) -> Message:
+    """A resource without parameters of a server that is mounted."""
+    child = FastMCP("child")
+    child.resource("mine://all")(zz_mine)
+    server.mount(child, namespace="child")
+    return {"method": "resources/read", "uri": "mine://child/all"}
+
+
 def add_prompt(server: FastMCP) -> Message:
     """A prompt."""
     server.prompt(zz_mine)
@@ -87,6 +102,14 @@ def add_prompt(server: FastMCP) -> Message:
 def mount_prompt(server: FastMCP) -> Message:
     """A prompt of a server that is mounted."""
     child = FastMCP("child")
+    child.prompt(zz_mine)
+    server.mount(child, namespace="child")
+    return {"method": "prompts/get", "name": "child_zz_mine"}
+
+
+def mount_guarded_prompt(server: FastMCP) -> Message:
+    """A prompt of a server that is mounted, whose own policy has no consent."""
+    child = make_target_server()
     child.prompt(zz_mine)
     server.mount(child, namespace="child")
     return {"method": "prompts/get", "name": "child_zz_mine"}
@@ -132,8 +155,10 @@ SERVED = [
     add_template,
     add_plain_resource,
     mount_template,
+    mount_resource,
     add_prompt,
     mount_prompt,
+    mount_guarded_prompt,
 ]
 SERVED += [
     mount_policy_tool,
@@ -227,3 +252,30 @@ async def test_the_link_is_the_only_thing_a_refusal_tells(provider: Provider) ->
             message = await send_request(raw, add_resource(server))
     assert message["error"]["message"].startswith(REQUIRED)
     assert zz_look.__name__ not in json.dumps(message)
+    assert zz_mine.__name__ not in json.dumps(message)
+    assert "then call mine://all again" in message["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "request_sent",
+    [
+        {"method": "resources/read", "uri": "mine://all"},
+        {"method": "tools/call", "name": "zz_of_nobody", "arguments": {}},
+    ],
+    ids=["resource", "tool"],
+)
+async def test_a_check_of_its_author_holds_next_to_consent(
+    provider: Provider, request_sent: Message
+) -> None:
+    server = make_cloud_server(provider)
+    server.resource("mine://all", auth=lambda context: False)(zz_of_nobody)
+    tool = read(title="Mine", why="Of nobody.")(zz_of_nobody)
+    server.tool(tool, auth=lambda context: False)
+    guard_of(server).check()
+    transport = set_transport("streamable-http")  # over stdio, no check hides anything
+    async with connect(server, MODERN) as raw:
+        with user("ann"):
+            message = await send_request(raw, request_sent)
+    reset_transport(transport)
+    assert SECRET not in json.dumps(message)
+    assert "error" in message or message["result"]["isError"]

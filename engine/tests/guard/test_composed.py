@@ -5,14 +5,23 @@ Each row ran without a question, or failed, before the check that stops it exist
 
 import json
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Annotated, Any
 
 import pytest
 from fastmcp import FastMCP
+from fastmcp.server.context import reset_transport, set_transport
 from fastmcp.server.transforms import ToolTransform
 from fastmcp.server.transforms.search import RegexSearchTransform
-from fastmcp.tools import Tool
+from fastmcp.tools import Tool, ToolResult
 from fastmcp.tools.tool_transform import ToolTransformConfig
+from pydantic import Field
 
+from copier_fastmcp_engine import declarations
+from copier_fastmcp_engine.declarations import create, delete, read
+from copier_fastmcp_engine.guard import guard_of
+from copier_fastmcp_engine.policy import Behavior, Policy
 from engine.tests.engine_support.composing import (
     NO,
     QUESTIONS,
@@ -29,17 +38,27 @@ from engine.tests.engine_support.composing import (
     each_era,
     fetch_definition,
     raze,
+    read_audit_log,
     text_of,
 )
-from engine.tests.engine_support.notes.server import create_server
-from engine.tests.engine_support.raw import MODERN, Message, connect, outcome
+from engine.tests.engine_support.notes.server import (
+    CONFIRM_NOTHING,
+    REFUSE,
+    TWO_STEP,
+    create_server,
+    notes_settings,
+)
+from engine.tests.engine_support.raw import MODERN, Message, connect, outcome, user
 from engine.tests.engine_support.targets import (
     DONE,
     SETTINGS,
+    Name,
+    Wiped,
     build_policy_tool,
     declare,
     make_target_server,
     wipe,
+    wipe_each,
 )
 
 pytestmark = pytest.mark.anyio
@@ -74,6 +93,336 @@ async def test_a_tool_of_the_policy_asks_wherever_it_is_mounted(era: str) -> Non
             assert outcome(message) == expected, message
             assert len(QUESTIONS) == (answer is not None)
         assert DONE == ["a"]
+
+
+@each_era
+async def test_an_undeclared_tool_of_a_mounted_server_is_asked_for_once(
+    era: str,
+) -> None:
+    child = make_target_server()
+    child.tool(destroy)
+    server = make_target_server(settings=notes_settings(REFUSE))
+    server.mount(child, namespace="child")
+    message = await call_tool(server, era, "child_destroy", YES, name="a")
+    assert text_of(message) == '{"destroyed":"a"}'
+    assert len(QUESTIONS) == 1
+    assert DONE == ["a"]
+
+
+@each_era
+async def test_a_tool_that_searches_a_mounted_server_is_not_asked_for(era: str) -> None:
+    child = make_target_server()
+    child.add_transform(RegexSearchTransform())
+    server = make_target_server()
+    server.mount(child, namespace="child")
+    message = await call_tool(server, era, "child_search_tools", None, pattern="wipe")
+    assert "wipe_batch" in json.dumps(message)
+    assert not message["result"].get("isError")
+
+
+@each_era
+async def test_a_tool_that_searches_asks_where_it_is_declared_so(era: str) -> None:
+    server = make_target_server()
+    server.add_transform(RegexSearchTransform())
+    declare(server, "search_tools", "delete", title="Search", why="It is gone.")
+    message = await call_tool(server, era, "search_tools", NO, pattern="wipe")
+    assert outcome(message) == "declined"
+    assert len(QUESTIONS) == 1
+
+
+@create(title="Lend", confirm=False)
+async def lend(name: Name) -> Wiped:
+    """Call the function of another tool as it is served, past its server."""
+    wiped: Wiped = await build_policy_tool(wipe).fn(name=name)
+    return wiped
+
+
+@each_era
+async def test_a_gated_function_does_not_run_in_the_call_of_another_tool(
+    era: str,
+) -> None:
+    server = make_target_server(600, lend)
+    message = await call_tool(server, era, "lend", YES, name="a")
+    assert text_of(message).startswith("a gated tool runs through its server only")
+    assert DONE == []
+
+
+@each_era
+async def test_a_gated_function_does_not_run_in_a_resource(era: str) -> None:
+    server = make_target_server()
+
+    @server.resource("wiped://all")
+    async def lend_to_reader() -> str:
+        await build_policy_tool(wipe).fn(name="a")
+        return "wiped"
+
+    async with connect(server, era, YES) as raw:
+        message = await raw.receive(await raw.send("resources/read", uri="wiped://all"))
+    assert "a gated tool runs through its server only" in json.dumps(message)
+    assert DONE == []
+
+
+@each_era
+async def test_a_mounted_tool_that_nobody_asks_for_has_one_line_in_the_log(
+    era: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "trail.jsonl"
+    server = make_target_server(settings=notes_settings(REFUSE, audit=str(file)))
+    child = FastMCP("child")
+    child.add_tool(build_policy_tool(wipe_each, CONFIRM_NOTHING))
+    server.mount(child, namespace="child")
+    await call_tool(server, era, "child_wipe_each", YES, names=[])
+    tools = [
+        line["tool"] for line in read_audit_log(file) if line["outcome"] != "asked"
+    ]
+    assert tools == ["child_wipe_each"]
+
+
+async def preview_raze(name: str) -> Message:
+    """Return what would be razed."""
+    return {"razed": name}
+
+
+@delete(title="Raze", confirm="Raze {name}?", preview=preview_raze, scopes=["zz:raze"])
+def raze_all(name: str, confirm: bool = False) -> Message:
+    """Raze one, with an argument that has the name of the gate's."""
+    DONE.append(f"{name} {confirm}")
+    return {"razed": name}
+
+
+@read(title="Look at some", scopes=["zz:read"])
+async def look_scoped() -> Wiped:
+    """Look at what needs a scope."""
+    return Wiped(name="")
+
+
+@each_era
+@pytest.mark.parametrize("lists_scoped", [True, False])
+async def test_only_what_needs_scopes_is_listed_to_those_who_lack_them(
+    era: str, lists_scoped: bool
+) -> None:
+    server = make_target_server()
+    guard_of(server).lists_scoped = lists_scoped
+    server.add_tool(Tool.from_tool(build_policy_tool(look_scoped), name="renamed"))
+    server.tool(repeat, name="checked", auth=lambda context: False)
+    transport = set_transport("streamable-http")
+    async with connect(server, era) as raw:
+        message = await raw.receive(await raw.send("tools/list"))
+    reset_transport(transport)
+    names = {tool["name"] for tool in message["result"]["tools"]}
+    assert ("renamed" in names) == lists_scoped
+    assert "checked" not in names
+
+
+@each_era
+async def test_a_declaration_outside_of_extend_is_for_the_server_of_the_package(
+    era: str,
+) -> None:
+    server = make_target_server()
+    server.tool(destroy)
+    declarations.declare("destroy", "read")
+    try:
+        definition = await fetch_definition(server, era, "destroy")
+    finally:
+        del declarations.awaiting(__name__)["destroy"]
+    assert definition["annotations"]["readOnlyHint"] is True
+
+
+@pytest.mark.parametrize(
+    ("policy", "behavior", "is_replaced", "mentions"),
+    [
+        (TWO_STEP, "delete", False, True),
+        (TWO_STEP, "delete", True, False),
+        (TWO_STEP, "read", False, False),
+        (REFUSE, "delete", False, False),
+    ],
+)
+async def test_a_description_mentions_two_steps_unless_it_is_replaced(
+    policy: Policy, behavior: Behavior, is_replaced: bool, mentions: bool
+) -> None:
+    server = make_target_server(settings=notes_settings(policy))
+    server.tool(destroy)
+    declare(server, "destroy", behavior)
+    if is_replaced:
+        guard_of(server).texts = {"destroy": {"description": "Mine."}}
+    definition = await fetch_definition(server, MODERN, "destroy")
+    assert ("confirm" in definition["description"]) == mentions
+
+
+@each_era
+async def test_a_renamed_tool_of_the_policy_is_defined_as_before(era: str) -> None:
+    server = make_target_server()
+    server.add_tool(Tool.from_tool(build_policy_tool(wipe), name="raze"))
+    original = await fetch_definition(server, era, "wipe")
+    renamed = await fetch_definition(server, era, "raze")
+    assert renamed == original | {"name": "raze"}
+
+
+async def test_a_tool_of_the_policy_keeps_the_description_that_a_transform_gives() -> (
+    None
+):
+    server = make_target_server()
+    tool = Tool.from_tool(build_policy_tool(wipe), name="raze", description="Mine.")
+    server.add_tool(tool)
+    definition = await fetch_definition(server, MODERN, "raze")
+    assert definition["description"] == "Mine."
+
+
+async def test_a_tool_that_is_added_under_a_former_name_is_found() -> None:
+    server = make_target_server()
+    guard_of(server).formerly["destroy"] = "wipe"
+    renamed = await server.get_tool("destroy")
+    server.tool(destroy)
+    added = await server.get_tool("destroy")
+    assert renamed is not None
+    assert renamed.name == "wipe"
+    assert added is not None
+    assert added.name == "destroy"
+
+
+async def test_a_tool_of_the_policy_keeps_its_declaration_under_a_declared_name() -> (
+    None
+):
+    server = make_target_server()
+    server.add_tool(Tool.from_tool(build_policy_tool(wipe), name="raze"))
+    declare(server, "raze", "read")
+    definition = await fetch_definition(server, MODERN, "raze")
+    assert definition["annotations"]["destructiveHint"] is True
+
+
+@read(title="Repeat")
+def repeat(confirm: bool) -> Message:
+    """Repeat an argument that has the name of the gate's."""
+    return {"confirm": confirm}
+
+
+@each_era
+async def test_a_tool_of_fastmcp_asks_as_its_declaration_says(era: str) -> None:
+    server = make_target_server()
+    server.tool(raze_all)
+    message = await call_tool(server, era, "raze_all", YES, name="a")
+    assert outcome(message) == "applied"
+    (question,) = QUESTIONS
+    assert "Raze a?" in question
+    assert "razed: a" in question
+    assert await call_in_two_steps(server, era, "raze_all", name="b") == TWO_STEPS
+    assert DONE == ["a True", "b True"]
+
+
+@each_era
+async def test_a_tool_of_fastmcp_needs_the_scopes_of_its_declaration(era: str) -> None:
+    server = make_target_server()
+    server.tool(raze_all)
+    transport = set_transport("streamable-http")
+    with user("ann"):
+        message = await call_tool(server, era, "raze_all", YES, name="a")
+    reset_transport(transport)
+    assert "needs a token with zz:raze" in text_of(message)
+    assert DONE == []
+
+
+@each_era
+async def test_a_tool_that_asks_nothing_gets_its_own_argument_confirm(era: str) -> None:
+    server = make_target_server()
+    server.tool(repeat)
+    for value, text in ((True, "true"), (False, "false")):
+        message = await call_tool(server, era, "repeat", None, confirm=value)
+        assert text_of(message) == f'{{"confirm":{text}}}'
+
+
+@each_era
+async def test_the_question_about_an_undeclared_tool_has_its_title(era: str) -> None:
+    server = make_target_server()
+    server.tool(destroy, title="Destroy for good")
+    await call_tool(server, era, "destroy", YES, name="a")
+    (question,) = QUESTIONS
+    assert "Destroy for good?" in question
+
+
+class TheirTool(Tool):
+    """A tool of a server that was made with another copy of the engine."""
+
+    declaration: Any = None
+    policy: Any = None
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        """Run it; that copy asks before, where its policy says so."""
+        DONE.append(arguments["name"])
+        return ToolResult(structured_content={"destroyed": arguments["name"]})
+
+
+@each_era
+@pytest.mark.parametrize("asks", [True, False, None])
+async def test_a_tool_of_another_copy_of_the_engine_is_asked_for_once(
+    era: str, asks: bool | None
+) -> None:
+    child = FastMCP("child")
+    policy = SimpleNamespace(is_gated=lambda declaration: asks)
+    child.add_tool(
+        TheirTool(
+            name="raze",
+            parameters=Tool.from_function(destroy).parameters,
+            declaration=SimpleNamespace(name="raze", behavior="delete", title="Raze"),
+            policy=None if asks is None else policy,
+        )
+    )
+    server = make_target_server()
+    server.mount(child, namespace="child")
+    await call_tool(server, era, "child_raze", YES, name="a")
+    assert DONE == ["a"]
+    assert len(QUESTIONS) == (not asks)
+
+
+@read(title="Find")
+async def zz_find(
+    title: Annotated[str | None, Field(description="Which one.")] = None,
+) -> Wiped:
+    """Find one."""
+    return Wiped(name=title or "")
+
+
+def find(title: str | None = None) -> str:
+    """Find one, undeclared."""
+    return title or ""
+
+
+@each_era
+async def test_a_mounted_tool_of_ours_is_defined_as_the_servers_own(era: str) -> None:
+    server, child = make_target_server(600, zz_find), FastMCP("child")
+    child.add_tool(build_policy_tool(zz_find))
+    server.mount(child, namespace="child")
+    own = await fetch_definition(server, era, "zz_find")
+    mounted = await fetch_definition(server, era, "child_zz_find")
+    assert mounted["inputSchema"] == own["inputSchema"]
+
+
+@each_era
+async def test_an_undeclared_tool_is_defined_as_its_author_did(era: str) -> None:
+    server, plain = make_target_server(), FastMCP("plain")
+    for served in (server, plain):
+        served.tool(find)
+    own = await fetch_definition(plain, era, "find")
+    assert "null" in json.dumps(own["inputSchema"])
+    guarded = await fetch_definition(server, era, "find")
+    assert guarded["inputSchema"] == own["inputSchema"]
+
+
+@each_era
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("resources/read", {"uri": "shelf://none"}), ("prompts/get", {"name": "none"})],
+    ids=["resource", "prompt"],
+)
+async def test_what_is_not_there_is_not_found(
+    era: str, method: str, params: Message
+) -> None:
+    errors = []
+    for server in (make_target_server(), FastMCP("plain")):
+        async with connect(server, era) as raw:
+            message = await raw.receive(await raw.send(method, **params))
+        errors.append(message["error"])
+    guarded, plain = errors
+    assert guarded == plain
 
 
 @each_era

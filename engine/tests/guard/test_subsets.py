@@ -14,6 +14,7 @@ from fastmcp.server.middleware.caching import ResponseCachingMiddleware
 from starlette.requests import Request
 
 from copier_fastmcp_engine.errors import StartError
+from copier_fastmcp_engine.subsets import Facts, Subset
 from engine.tests.engine_support.notes.server import create_server
 from engine.tests.engine_support.raw import LEGACY, MODERN
 from engine.tests.engine_support.targets import SETTINGS, declare
@@ -53,6 +54,44 @@ async def list_names(served: Any) -> set[str]:
     """The names that a client of a server or an address lists."""
     async with Client(served) as client:
         return {tool.name for tool in await client.list_tools()}
+
+
+def make_facts(place: str | None) -> Facts:
+    """The facts of a read at a place."""
+    return Facts("get_note", place, is_read_only=True, is_destructive=False)
+
+
+def test_a_tool_of_the_engine_is_in_every_toolset() -> None:
+    assert Subset(toolsets=["filed"]).reason_left_out(make_facts(None)) is None
+    assert Subset(toolsets=["filed"]).reason_left_out(make_facts("other"))
+
+
+@pytest.mark.parametrize("toolset", ["", ":", ":readonly", "filed:", "filed:other"])
+def test_a_toolset_that_is_none_has_no_tools(toolset: str) -> None:
+    subset = Subset(toolsets=[toolset])
+    for place in ("", "filed", "filed.get_note"):
+        assert subset.reason_left_out(make_facts(place))
+
+
+def test_a_server_without_toolsets_has_none_to_choose_from() -> None:
+    with pytest.raises(StartError, match="nothing is called 'filed'; there are none"):
+        Subset(toolsets=["filed"]).check([make_facts(None)])
+
+
+@pytest.mark.parametrize(
+    ("place", "toolset"),
+    [
+        (None, ""),
+        ("", ""),
+        ("get_note", ""),
+        ("filed.get_note", "filed"),
+        ("filed", "filed"),
+    ],
+)
+def test_a_toolset_is_a_folder_or_a_file_of_several_tools(
+    place: str | None, toolset: str
+) -> None:
+    assert make_facts(place).toolset == toolset
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ import os
 import re
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from fastmcp import Client, FastMCP
+from pydantic import Field
 
 from copier_fastmcp_engine.errors import StartError
 from copier_fastmcp_engine.metadata import overrides as metadata
@@ -87,6 +88,8 @@ async def test_every_text_can_be_overridden_and_no_hint_moves(
 
 FAULTS = {  # what a file must not say, and what the one line that stops the start says of it
     '{"tools": {"no_such_tool": {"title": "T"}}}': "Unknown tool: no_such_tool",
+    '{"strict": true, "tools": {"a_tool": {}}}': "Unknown tool: a_tool",
+    '{"tools": {"hints": 1}}': "tools.hints: Input should be ",
     '{"tools": {"TOOL": {"arguments": {"none": {}}}}}': "has no argument 'none'",
     '{"tools": {"TOOL": {"readOnlyHint": true}}}': "change words, never hints",
     '{"tools": {"TOOL": {"titel": "T"}}}': "did you mean 'title'",
@@ -139,6 +142,22 @@ def test_a_file_that_others_can_change_stops_the_start(tmp_path: Path) -> None:
             create_overridden_server(tmp_path / "texts.yaml", "version: 1", file)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs file modes")
+def test_a_folder_that_is_mounted_read_only_may_have_any_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "texts.yaml"
+    path.write_text("version: 1", encoding="utf-8")
+    tmp_path.chmod(0o777)
+    monkeypatch.setattr(os, "access", lambda folder, mode: folder != tmp_path)
+    assert metadata.read_text(path) == "version: 1"
+
+
+def test_a_folder_in_place_of_a_file_stops_the_start(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="is not a regular file"):
+        metadata.read_text(tmp_path)
+
+
 @pytest.mark.anyio
 async def test_a_layer_replaces_single_fields_and_takes_a_tool_away(
     tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
@@ -180,7 +199,20 @@ def test_a_file_that_only_its_owner_changes_is_read(tmp_path: Path, mode: int) -
     path.chmod(mode | 0o002)
     with pytest.raises(StartError, match="written by others"):
         metadata.read_text(path)
+    tmp_path.chmod(0o777)
     assert metadata.read_text(path, trusted=True) == "version: 1"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs file modes")
+def test_the_file_that_comes_with_the_server_may_have_any_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "texts.yaml"
+    path.write_text("version: 1", encoding="utf-8")
+    path.chmod(0o666)
+    monkeypatch.setattr(metadata, "packaged_file", lambda policy: path)
+    layers = metadata.layers(SETTINGS.policy, Path("none"))
+    assert list(layers) == [(path, {"version": 1})]
 
 
 def test_the_file_of_a_setting_and_that_of_the_home_folder(
@@ -196,11 +228,13 @@ def test_the_file_of_a_setting_and_that_of_the_home_folder(
 
 
 def make_plain_server() -> FastMCP:
-    """Return a server of FastMCP with a tool and a resource, without annotations."""
+    """Return a server of FastMCP with a tool and a resource."""
     server: FastMCP = FastMCP("plain")
 
-    @server.tool
-    def look(place: str, other: str = "") -> str:
+    @server.tool(annotations={"destructiveHint": False})
+    def look(
+        place: str, other: Annotated[str, Field(description="Which one.")] = ""
+    ) -> str:
         """Look."""
         return place
 
@@ -225,7 +259,9 @@ async def override_plain_server(tmp_path: Path, texts: object) -> tuple[Any, Any
 
 
 @pytest.mark.anyio
-async def test_each_field_of_a_tool_reaches_the_client(tmp_path: Path) -> None:
+async def test_each_field_of_a_tool_reaches_the_client(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     icon = "https://example.com/a.png"
     words = {
         "title": "Title",
@@ -238,11 +274,76 @@ async def test_each_field_of_a_tool_reaches_the_client(tmp_path: Path) -> None:
     tool, _ = await override_plain_server(tmp_path, {"tools": {"look": words}})
     assert tool.title == "Title"
     assert tool.annotations.title == "Title"
+    assert tool.annotations.destructive_hint is False
     assert tool.description == "Look."
     assert [image.src for image in tool.icons] == [icon]
     properties = tool.input_schema["properties"]
     assert properties["place"]["description"] == "Where."
+    assert properties["other"]["description"] == "Which one."
     assert properties.keys() == {"place", "other"}
+    assert not caplog.messages
+
+
+@pytest.mark.anyio
+async def test_an_empty_text_is_absent_on_the_wire(tmp_path: Path) -> None:
+    words = {"icons": [], "arguments": {"other": {"description": ""}}}
+    tool, _ = await override_plain_server(tmp_path, {"tools": {"look": words}})
+    assert tool.icons is None
+    assert "description" not in tool.input_schema["properties"]["other"]
+
+
+@pytest.mark.anyio
+async def test_a_tool_that_is_added_later_keeps_its_texts(tmp_path: Path) -> None:
+    path = tmp_path / "texts.yaml"
+    texts = {"strict": False, "tools": {"late": {"title": "Title"}}}
+    path.write_text(json.dumps(texts), encoding="utf-8")
+    path.chmod(0o600)
+    server = make_plain_server()
+    metadata.override(SETTINGS.policy, server, path)
+    server.tool(lambda: "", name="late")
+    tool = await server.get_tool("late")
+    assert tool is not None
+    assert tool.title is None
+
+
+@pytest.mark.anyio
+async def test_a_tool_without_hints_gets_a_title(tmp_path: Path) -> None:
+    path = tmp_path / "texts.yaml"
+    path.write_text('{"tools": {"bare": {"title": "Title"}}}', encoding="utf-8")
+    path.chmod(0o600)
+    server: FastMCP = FastMCP("plain")
+    server.tool(lambda: "", name="bare")
+    metadata.override(SETTINGS.policy, server, path)
+    tool = await server.get_tool("bare")
+    assert tool is not None
+    assert tool.title == "Title"
+
+
+@pytest.mark.anyio
+async def test_a_tool_is_replaced_once(tmp_path: Path) -> None:
+    path = tmp_path / "texts.yaml"
+    path.write_text('{"tools": {"look": {"title": "Title"}}}', encoding="utf-8")
+    path.chmod(0o600)
+    server = make_plain_server()
+    metadata.override(SETTINGS.policy, server, path)
+    first = await server.get_tool("look")
+    assert first is not None
+    assert await server.get_tool("look") is first
+
+
+@pytest.mark.anyio
+async def test_the_argument_confirm_of_a_gated_tool_may_be_described(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "texts.yaml"
+    words = {"arguments": {"confirm": {"description": "Whether to go on."}}}
+    path.write_text(json.dumps({"tools": {"look": words}}), encoding="utf-8")
+    path.chmod(0o600)
+    server = make_plain_server()
+    texts = metadata.override(SETTINGS.policy, server, path, gated=["look"])
+    assert texts["look"] == words
+    with pytest.raises(StartError, match="has no argument 'confirm'"):
+        metadata.override(SETTINGS.policy, make_plain_server(), path)
 
 
 @pytest.mark.anyio

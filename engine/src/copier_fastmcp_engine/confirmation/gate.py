@@ -568,7 +568,6 @@ async def _ask_during_call(call: Call, question: Question) -> Answer | None:
             call.ctx, call.gate, question.form, call.gate.seconds
         )
     except TimeoutError:
-        await call.gate.take(f"preview-{call.key}")
         return ConfirmationResult.TIMED_OUT
     if response is None:
         return None
@@ -595,7 +594,7 @@ async def _ask_on_page(call: Call, question: Question) -> Settlement:
 
 async def _preview(call: Call, question: Question, method: Method) -> Settlement:
     """Show what would happen; with `two_step` the same call with `confirm=true` then applies it."""
-    if method == "two_step" and call.confirm and not call.loaded:
+    if call.confirm and not call.loaded:
         refusal = await applied_before(call) or NOTHING_PENDING.format(call.tool)
         return Settlement(method, "refused", ToolError(refusal))
     if call.fallback == "two_step" and method != "input_required":

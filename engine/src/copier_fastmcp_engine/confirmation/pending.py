@@ -58,8 +58,7 @@ class ByteBudget:
         dropped = []
         while self.used > MAX_BYTES:
             oldest = next(iter(self._spaces))
-            if self._spaces[oldest].until > time.time():
-                dropped.append(oldest)
+            dropped.append(oldest)
             self.remove(oldest)
         return dropped
 

@@ -157,7 +157,7 @@ def _value(events: Iterator[Any], event: Any, depth: int = 0) -> Any:
         return text
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
-    if tag.endswith("int") and text.isdecimal():
+    if text.isdecimal():
         return int(text)
     if tag.endswith("null") and not depth:
         return {}
