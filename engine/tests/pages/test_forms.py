@@ -86,14 +86,21 @@ async def test_a_page_shows_each_field_as_its_type(
 async def test_a_form_that_is_sent_fills_in_the_model(
     server: Any, browser: httpx2.AsyncClient, era: str
 ) -> None:
-    fields = {"field-street": "Main", "field-weight": "1.5", "field-fragile": "on"}
+    fields = {
+        "field-street": "Main",
+        "field-weight": "1.5",
+        "field-fragile": "on",
+        "field-country": "DE",
+    }
     async with connect(server, era, can={}) as raw:
         link = find_link(await send(raw))
         wrong = fields | {"field-floors": "many"}
         assert await answer_page(browser, link, **wrong) == 400
         assert await answer_page(browser, link, **fields) == 200
         assert text_of(await send(raw)) == "sent"
-    parcel = Parcel(street="Main", weight=1.5, express=False, fragile=True)
+    parcel = Parcel(
+        street="Main", weight=1.5, express=False, fragile=True, country="DE"
+    )
     assert [parcel.model_dump_json()] == DONE
 
 
@@ -137,6 +144,12 @@ async def test_a_field_that_does_not_fit_is_refused(
     fields = {"field-street": "a", "field-floors": "4", "field-weight": "1.5"}
     with pytest.raises(ValueError, match=line):
         read_values(Parcel.model_json_schema(), fields | sent)
+
+
+async def test_a_field_without_a_title_is_named_in_the_refusal() -> None:
+    schema = {"properties": {"street": {"type": "string"}}, "required": ["street"]}
+    with pytest.raises(ValueError, match="^street is empty$"):
+        read_values(schema, {})
 
 
 async def test_a_form_is_not_answered_without_its_values(

@@ -80,6 +80,12 @@ def test_the_access_log_of_a_server_keeps_its_lines_without_their_queries() -> N
     assert plain.args == ("127.0.0.1:1?2", "/mcp", 200)
 
 
+def test_a_line_of_the_access_log_with_named_values_stays_as_it_is() -> None:
+    line = logging.makeLogRecord({"msg": "%(path)s", "args": {"path": "/mcp"}})
+    assert listener_module.REDACTED.filter(line)
+    assert line.getMessage() == "/mcp"
+
+
 @pytest.mark.anyio
 async def test_a_listener_stays_until_the_last_page_is_over(
     browser: httpx2.AsyncClient,
