@@ -148,7 +148,7 @@ async def test_a_field_that_does_not_fit_is_refused(
 
 async def test_a_field_without_a_title_is_named_in_the_refusal() -> None:
     schema = {"properties": {"street": {"type": "string"}}, "required": ["street"]}
-    with pytest.raises(ValueError, match="^street is empty$"):
+    with pytest.raises(ValueError, match=r"^street is empty$"):
         read_values(schema, {})
 
 
