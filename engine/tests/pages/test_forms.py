@@ -1,17 +1,18 @@
 """A form on a page: what it shows, and what becomes of it when it is sent or left."""
 
 import re
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import httpx2
 import pytest
 from fastmcp import Context
 from pydantic import BaseModel, Field
+from starlette.applications import Starlette
 
 from copier_fastmcp_engine.confirmation.questions import ask
 from copier_fastmcp_engine.declarations import action
 from copier_fastmcp_engine.guard import guard_of
-from copier_fastmcp_engine.pages.routes import read_values
+from copier_fastmcp_engine.pages.routes import Shown, read_values, routes
 from engine.tests.engine_support.paging import (
     PAGE_SETTINGS,
     answer_page,
@@ -33,6 +34,7 @@ class Parcel(BaseModel):
     note: str = ""
     express: bool = True
     fragile: bool = False
+    insured: bool
     country: Literal["DE", "FR"] = "FR"
 
 
@@ -75,6 +77,8 @@ async def test_a_page_shows_each_field_as_its_type(
         "note": '<input type="text" name="field-note" value="">',
         "express": '<input type="checkbox" name="field-express" checked>',
         "fragile": '<input type="checkbox" name="field-fragile">',
+        # Required, but not to be ticked
+        "insured": '<input type="checkbox" name="field-insured">',
         "country": '<select name="field-country">',
     }
     assert "<option>DE</option><option selected>FR</option>" in page
@@ -99,7 +103,12 @@ async def test_a_form_that_is_sent_fills_in_the_model(
         assert await answer_page(browser, link, **fields) == 200
         assert text_of(await send(raw)) == "sent"
     parcel = Parcel(
-        street="Main", weight=1.5, express=False, fragile=True, country="DE"
+        street="Main",
+        weight=1.5,
+        express=False,
+        fragile=True,
+        insured=False,
+        country="DE",
     )
     assert [parcel.model_dump_json()] == DONE
 
@@ -125,6 +134,7 @@ async def test_fields_are_read_in_their_types() -> None:
         "weight": 1.5,
         "express": True,
         "fragile": False,
+        "insured": False,
     }
 
 
@@ -146,10 +156,33 @@ async def test_a_field_that_does_not_fit_is_refused(
         read_values(Parcel.model_json_schema(), fields | sent)
 
 
-async def test_a_field_without_a_title_is_named_in_the_refusal() -> None:
-    schema = {"properties": {"street": {"type": "string"}}, "required": ["street"]}
+class OnePage:
+    """Pages of which one is open: a form with a field that has no title."""
+
+    schema: ClassVar[Message] = {
+        "properties": {"street": {"type": "string"}},
+        "required": ["street"],
+    }
+
+    async def find_shown(self, link: str) -> Shown:
+        """Return the page, whatever the link."""
+        base = "http://127.0.0.1:1"
+        return Shown("notes", "send", "Where to?", [], [], base, self.schema)
+
+    async def decide(
+        self, link: str, approved: bool, values: dict[str, Any] | None = None
+    ) -> bool:
+        """Take each answer."""
+        return True
+
+
+async def test_a_field_without_a_title_is_shown_by_its_name() -> None:
+    transport = httpx2.ASGITransport(Starlette(routes=routes(OnePage())))
+    async with httpx2.AsyncClient(transport=transport) as client:
+        page = await client.get("http://127.0.0.1:1/confirm?link=a")
+    assert "<label>street<br>" in page.text
     with pytest.raises(ValueError, match=r"^street is empty$"):
-        read_values(schema, {})
+        read_values(OnePage.schema, {})
 
 
 async def test_a_form_is_not_answered_without_its_values(

@@ -103,6 +103,13 @@ async def test_a_listener_stays_until_the_last_page_is_over(
     listener.close("another page")
 
 
+def test_a_page_that_was_never_served_here_leaves_nothing_when_it_closes() -> None:
+    """Over HTTP a decision closes a page that this listener does not have."""
+    listener = page.Listener([])
+    listener.close("a page over HTTP")
+    assert listener._held == {}
+
+
 def bind_as_a_squatter(port: int, host: str) -> socket.socket:
     """Try to listen on a port that is taken, with every option that the system has for it."""
     squatter = socket.socket()

@@ -142,6 +142,18 @@ async def test_a_browser_is_opened_where_there_is_a_screen(
     assert len(opened) == bool(screen)
 
 
+@pytest.mark.parametrize("platform", ["win32", "darwin"])
+async def test_a_browser_is_opened_on_windows_and_macos(
+    monkeypatch: pytest.MonkeyPatch, opened: list[str], platform: str, era: str
+) -> None:
+    monkeypatch.delenv("DISPLAY")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setattr(pages, "sys", SimpleNamespace(platform=platform))
+    async with connect(make_page_server(), era, can={}) as raw:
+        assert "link=" not in str(await call_wipe(raw))
+    assert len(opened) == 1
+
+
 async def test_no_browser_is_opened_where_that_is_set(
     opened: list[str], era: str
 ) -> None:

@@ -399,6 +399,24 @@ async def test_an_expired_page_is_over(
     assert DONE == []
 
 
+async def test_the_link_of_an_expired_page_does_not_answer_the_next_page(
+    browser: httpx2.AsyncClient, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = make_page_server()
+    pages = guard_of(server).gate.pages
+    async with connect_without_forms(server, era) as raw:
+        old = await call_for_link(raw)
+        later = time.time() + 601
+        monkeypatch.setattr(page, "time", SimpleNamespace(time=lambda: later))
+        new = await call_for_link(raw)
+        assert (await browser.get(old)).status_code == 410
+        assert not await pages.decide(old.partition("link=")[2], approved=True)
+        assert await call_for_outcome(raw) == "waiting"
+        assert await answer_page(browser, new) == 200
+        assert await call_for_outcome(raw) == "applied"
+    assert DONE == ["a"]
+
+
 async def test_replicas_share_a_page(
     tmp_path: Path, browser: httpx2.AsyncClient, era: str
 ) -> None:
