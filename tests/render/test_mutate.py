@@ -76,6 +76,22 @@ def test_a_stale_explanation_is_one_line(
     ]
 
 
+@pytest.mark.parametrize(
+    ("removed", "added", "only_words"),
+    [
+        ("'a text of words'", "'XXa text of wordsXX'", True),
+        ("f'a text of {one}'", "f'A TEXT OF {one}'", True),
+        ("f'a text of {one or two}'", "f'a text of {one}'", False),
+        ("'name'", "'NAME'", False),
+    ],
+)
+def test_a_sentence_is_words_and_what_it_computes_is_not(
+    removed: str, added: str, only_words: bool
+) -> None:
+    mutant = SCRIPT["Mutant"]("gate.ask", f"say({removed})", f"say({added})")
+    assert SCRIPT["changes_only_words"](mutant) is only_words
+
+
 @pytest.mark.nightly
 def test_a_guard_without_a_test_survives(tmp_path: Path) -> None:
     for path, text in (

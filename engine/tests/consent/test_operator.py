@@ -7,6 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from copier_fastmcp_engine.consent.oauth_errors import build_unreachable_error
 from engine.tests.engine_support.granting import (
     COMPLETE,
     FAILED,
@@ -90,6 +91,20 @@ async def test_each_failure_of_the_provider_is_one_line(
     assert cause in line["cause"]
     for secret in collect_secrets(provider, browser):
         assert secret not in json.dumps(line)
+
+
+@pytest.mark.parametrize(
+    ("address", "cause"),
+    [
+        ("https://login.example/token", "TimeoutError at login.example:https"),
+        ("https://login.example:8443/token", "TimeoutError at login.example:8443"),
+        ("https://[", "TimeoutError"),
+    ],
+)
+def test_a_provider_that_does_not_answer_is_named_by_host_and_port(
+    address: str, cause: str
+) -> None:
+    assert build_unreachable_error(TimeoutError(), address).cause == cause
 
 
 async def test_a_renewal_that_is_refused_is_one_line(

@@ -103,6 +103,22 @@ async def test_a_listener_stays_until_the_last_page_is_over(
     listener.close("another page")
 
 
+@pytest.mark.anyio
+async def test_a_listener_whose_server_ends_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The next page gets another one."""
+
+    async def end(*arguments: object) -> None:
+        pass
+
+    monkeypatch.setattr(listener_module._Server, "serve", end)
+    listener = page.Listener([])
+    await listener.open(time.time() + 600)
+    with anyio.fail_after(PATIENCE):
+        await listener._task
+
+
 def test_a_page_that_was_never_served_here_leaves_nothing_when_it_closes() -> None:
     """Over HTTP a decision closes a page that this listener does not have."""
     listener = page.Listener([])

@@ -1,5 +1,6 @@
 """Pages of a server over HTTP: they are served where the server is, and their cookie stays there."""
 
+import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -58,6 +59,18 @@ async def test_a_page_is_served_by_the_server_itself(
         assert await answer_page(browser, link_of(waiting)) == 200
         assert (await wipe(client))["outcome"] == "applied"
     assert DONE == ["a"]
+
+
+async def test_no_browser_of_the_machine_of_the_server_is_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its users sit elsewhere, and whoever sits there did not call."""
+    opened: list[str] = []
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    async with serve_pages() as (base, client):
+        assert link_of(await wipe(client)).startswith(base)
+    assert opened == []
 
 
 async def test_a_page_behind_a_proxy_has_the_address_of_the_proxy(
