@@ -102,6 +102,8 @@ async def test_a_form_that_is_sent_fills_in_the_model(
         assert await answer_page(browser, link, **wrong) == 400
         assert await answer_page(browser, link, **fields) == 200
         assert text_of(await send(raw)) == "sent"
+        # What was filled in answers one call
+        assert find_link(await send(raw)) != link
     parcel = Parcel(
         street="Main",
         weight=1.5,

@@ -302,6 +302,49 @@ async def test_one_page_is_open_for_many_calls_and_all_of_them_end(
     assert DONE == ["a"]
 
 
+async def test_a_decision_while_a_call_looks_for_its_page_counts(
+    browser: httpx2.AsyncClient, era: str
+) -> None:
+    server = make_page_server()
+    lock = guard_of(server).gate.pages._lock
+    async with connect_without_forms(server, era) as raw:
+        link = await call_for_link(raw)
+        async with lock:
+            number = await raw.send("tools/call", **CALL)
+            while not lock.statistics().tasks_waiting:
+                await anyio.sleep(0.01)
+            assert await answer_page(browser, link) == 200
+        assert outcome(await raw.receive(number)) == "applied"
+    assert DONE == ["a"]
+
+
+async def test_a_call_that_waits_is_told_of_the_one_that_is_being_applied(
+    browser: httpx2.AsyncClient, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also before the other call has noted that it runs, as over a slow store."""
+    monkeypatch.setattr(page, "WAIT", 10.0)
+    server = make_page_server()
+    gate = guard_of(server).gate
+    put = gate.put
+
+    async def put_slowly(name: str, entry: Any, *options: Any) -> None:
+        if "applied" in entry:
+            await anyio.sleep(0.3)
+        await put(name, entry, *options)
+
+    monkeypatch.setattr(gate, "put", put_slowly)
+    async with connect_without_forms(server, era) as raw:
+        link = await call_for_link(raw)
+        numbers = [await raw.send("tools/call", **CALL) for _ in range(2)]
+        await anyio.sleep(0.1)
+        assert await answer_page(browser, link) == 200
+        outcomes = []
+        for number in numbers:
+            outcomes.append(outcome(await raw.receive(number)))
+    assert sorted(outcomes) == ["applied", "error"]
+    assert DONE == ["a"]
+
+
 async def test_pages_are_limited_for_each_caller(era: str) -> None:
     async with connect_without_forms(make_page_server(), era) as raw:
         for name in "abc":
@@ -352,6 +395,9 @@ async def test_a_body_that_asks_has_a_page_for_each_question(
             assert outcome(message) == "waiting"
             assert await answer_page(browser, find_link(message), word) == 200
         assert await call_for_outcome(raw, name="wipe_halves") == "applied"
+        # The no to the last question answers no second call, with the earlier yes
+        repeated = await call_wipe(raw, name="wipe_halves")
+        assert "was applied before" in text_of(repeated)
     assert DONE == ["a0"]
 
 
