@@ -1,6 +1,7 @@
 """Simultaneous renewals, revocations and logins do not overwrite each other."""
 
 import contextlib
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -149,12 +150,13 @@ async def test_a_new_grant_after_a_revocation_counts(
     assert (await load_grant(server, "ann")).access_token == provider.tokens[-2]
 
 
+@pytest.mark.parametrize("seconds", [600, -1], ids=["usable", "over"])
 async def test_a_login_during_a_renewal_is_not_overwritten(
-    provider: Provider, server: FastMCP, browser: Browser
+    provider: Provider, server: FastMCP, browser: Browser, seconds: float
 ) -> None:
     await grant_access(server, browser)
     newer = (await load_grant(server, "ann")).model_copy(
-        update={"access_token": "newer"}
+        update={"access_token": "newer", "expires_at": time.time() + seconds}
     )
     await expire_token(server)
     answers, held = list[Message](), provider.hold()
@@ -165,7 +167,31 @@ async def test_a_login_during_a_renewal_is_not_overwritten(
         await flow.consent_of(server).keep(ANN, newer)
         held.set()
     assert (await load_grant(server, "ann")).access_token == "newer"
-    assert answers[0]["result"]["structuredContent"] == {"token": "newer"}
+    if seconds > 0:
+        assert answers[0]["result"]["structuredContent"] == {"token": "newer"}
+    else:
+        assert text_of(answers[0]).startswith(REQUIRED)
+
+
+async def test_a_revocation_ends_the_link_that_is_open(
+    server: FastMCP, browser: Browser
+) -> None:
+    links = []
+    for _ in range(2):
+        async with begin_call(server, LEGACY, "none") as call:
+            links.append(call.link)
+        assert await flow.consent_of(server).revoke(ANN) == (False, False)
+    assert links[0] != links[1]
+
+
+async def test_a_grant_that_has_ended_is_not_revoked(
+    provider: Provider, server: FastMCP, browser: Browser
+) -> None:
+    await grant_access(server, browser)
+    consent = flow.consent_of(server)
+    await consent.store.drop("grants", str(await consent._load_name(ANN)))
+    assert await consent.revoke(ANN) == (False, False)
+    assert provider.revoked == []
 
 
 async def test_a_caller_that_leaves_tears_no_renewal_up(

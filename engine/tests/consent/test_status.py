@@ -14,6 +14,7 @@ from engine.tests.engine_support.granting import (
     Call,
     begin_call,
     expire_link,
+    flow,
     text_of,
 )
 from engine.tests.engine_support.provider import Browser
@@ -84,3 +85,23 @@ async def test_a_login_that_never_began(
     async with begin_call(server, MODERN, **guess) as call:
         assert text_of(call.message) == "Unknown elicitation ID: guess"
     assert "another user's" not in caplog.text
+
+
+async def test_a_login_that_is_forgotten_meanwhile(
+    server: FastMCP, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store may lose a row; and a check looks at it a few times a second."""
+    consent = flow.consent_of(server)
+    looks = []
+    find = consent.elicitation
+
+    async def lose(link: str) -> Any:
+        looks.append(link)
+        return await find(link) if len(looks) == 1 else None
+
+    async with begin_call(server, MODERN) as call:
+        link = id_of(call.link)
+        monkeypatch.setattr(consent, "elicitation", lose)
+        late = await check_status(call, elicitation_id=link, wait_seconds=0.6)
+        assert text_of(late) == TIMED_OUT
+    assert 2 <= len(looks) <= 6

@@ -104,12 +104,15 @@ async def test_check_logged_in_has_four_answers(
         assert (await call.go_on())["result"]["structuredContent"] == {"status": "yes"}
 
 
-@pytest.mark.parametrize("tool", [f"request_{DOMAIN}_access", "check_logged_in"])
+@pytest.mark.parametrize(
+    ("tool", "mode"),
+    [(f"request_{DOMAIN}_access", "form"), ("check_logged_in", "url")],
+)
 async def test_a_login_is_asked_for_until_access_is_granted(
-    provider: Provider, browser: Browser, tool: str
+    provider: Provider, browser: Browser, tool: str, mode: str
 ) -> None:
     server = make_cloud_server(provider)
-    async with begin_call(server, LEGACY, "form", tool=tool) as call:
+    async with begin_call(server, LEGACY, mode, tool=tool) as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
         assert (await call.go_on())["result"]["structuredContent"] == {"status": "yes"}
         number = await call.raw.send("tools/call", **call.whole)
@@ -203,6 +206,40 @@ def test_the_one_user_of_stdio_has_commands(
     assert "with openid; it ends" in printed[1]
     assert printed[2] == "revoked"
     assert provider.revoked == ["t"]
+
+
+def test_the_commands_name_what_renews_itself_and_what_the_provider_was_not_told(
+    provider: Provider,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    database = str(tmp_path / "consent.db")
+    values = make_environment(provider, CONSENT_DATABASE=database, SECRET_KEYS=SECRET)
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    server = make_cloud_server(provider, consent_database=database, secret_keys=SECRET)
+    now = time.time()
+    tokens = {"access_token": "t", "refresh_token": "r"}
+    grant = Grant(subject="ann", expires_at=now + 60, granted_at=now, **tokens)
+    anyio.run(flow.consent_of(server).keep, flow.LOCAL, grant)
+    commands.status()
+    provider.wrong["down"] = ["/.well-known/openid-configuration"]
+    commands.revoke()
+    granted, removed = capsys.readouterr().out.splitlines()
+    assert granted.endswith("it renews itself")
+    assert removed.startswith("removed here; the provider could not be notified")
+
+
+def test_without_offline_access_the_commands_have_nothing_to_do(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = make_environment(provider, ENABLE_OFFLINE_ACCESS="false")
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    for command in (commands.status, commands.revoke):
+        with pytest.raises(SystemExit, match=r"^nothing is kept in pass-through mode$"):
+            command()
 
 
 def test_the_commands_have_names() -> None:
