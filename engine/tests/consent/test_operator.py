@@ -13,9 +13,11 @@ from engine.tests.engine_support.granting import (
     FAILED,
     LATER,
     TOKEN,
+    Grant,
     begin_call,
     change_parameters,
     collect_secrets,
+    flow,
     make_cloud_server,
 )
 from engine.tests.engine_support.provider import Browser, Provider, heading, serve_http
@@ -168,3 +170,32 @@ async def test_a_provider_that_names_itself_must_do_so_each_time(
         back = await browser.log_in(call.link, "ann")
         back = change_parameters(back, iss=provider.issuer) if named else back
         assert heading(await browser.get(back)) == (COMPLETE if named else FAILED)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "cause"),
+    [
+        ({"down": ["/revoke"]}, "HTTP 500"),
+        ({"down": ["/.well-known/openid-configuration"]}, "HTTP 500 at 127.0.0.1:"),
+        ({"discovery": {"revocation_endpoint": None}}, None),
+    ],
+    ids=["refused", "away", "no address"],
+)
+async def test_a_revocation_that_the_provider_does_not_take(
+    provider: Provider,
+    caplog: pytest.LogCaptureFixture,
+    wrong: dict[str, Any],
+    cause: str | None,
+) -> None:
+    """The grant is gone here; a provider that has no address for it is no failure."""
+    provider.wrong |= wrong
+    consent = flow.consent_of(make_cloud_server(provider))
+    grant = Grant(subject="ann", access_token="t", expires_at=10**10, granted_at=0)
+    await consent.keep(flow.LOCAL, grant)
+    assert await consent.revoke(flow.LOCAL) == (True, False)
+    if cause:
+        line = read_failure(caplog)
+        assert line["why"] == "the provider could not be notified of a revocation"
+        assert line["cause"].startswith(cause)
+    else:
+        assert '"outcome": "failed"' not in caplog.text

@@ -13,7 +13,7 @@ from fastmcp import FastMCP
 from listening import PATIENCE
 
 from copier_fastmcp_engine.consent import oauth
-from copier_fastmcp_engine.consent.oauth_errors import ProviderError
+from copier_fastmcp_engine.consent.oauth_errors import DENIED, ProviderError
 from copier_fastmcp_engine.consent.store import Grant
 from engine.tests.engine_support.granting import (
     ALG_NONE,
@@ -154,10 +154,10 @@ async def test_a_denied_login_grants_nothing(server: FastMCP, browser: Browser) 
         login = (await browser.get(call.link)).headers["location"]
         back = (await browser.get(login, action="deny")).headers["location"]
         state = httpx2.URL(login).params["state"]
-        assert (
-            heading(await browser.get(change_parameters(back, state=state))) == FAILED
-        )
-        assert "did not grant access" in text_of(await call.go_on())
+        page = await browser.get(change_parameters(back, state=state))
+        assert heading(page) == FAILED
+        assert DENIED in page.text
+        assert DENIED in text_of(await call.go_on())
         await assert_no_grant(server)
 
 

@@ -173,6 +173,28 @@ async def test_a_login_during_a_renewal_is_not_overwritten(
         assert text_of(answers[0]).startswith(REQUIRED)
 
 
+async def test_a_grant_that_was_renewed_elsewhere_outlives_a_refusal(
+    provider: Provider, server: FastMCP, browser: Browser
+) -> None:
+    """As where a replica was stopped for longer than its turn."""
+    await grant_access(server, browser)
+    consent = flow.consent_of(server)
+    newer = (await load_grant(server, "ann")).model_copy(
+        update={"access_token": "newer"}
+    )
+    await expire_token(server)
+    name = str(await consent._load_name(ANN))
+    answers, held = list[Message](), provider.hold()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(look, server, answers)
+        while provider.asked.count(TOKEN) < 2:
+            await anyio.sleep(0.01)
+        await consent._write(name, newer)
+        provider.wrong["refuses"] = "invalid_grant"
+        held.set()
+    assert answers[0]["result"]["structuredContent"] == {"token": "newer"}
+
+
 async def test_a_revocation_ends_the_link_that_is_open(
     server: FastMCP, browser: Browser
 ) -> None:

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from listening import PATIENCE
 
+from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.pages import pages
 from engine.tests.engine_support.paging import (
     CALL,
@@ -180,7 +181,7 @@ async def test_without_a_user_at_the_machine_the_call_is_refused(
 
 @pytest.mark.parametrize("word", ["approve", "decline", "nothing"])
 async def test_a_client_that_supports_links_shows_the_page(
-    browser: httpx2.AsyncClient, word: str, era: str
+    browser: httpx2.AsyncClient, opened: list[str], word: str, era: str
 ) -> None:
     async with connect(make_page_server(), era, {"action": "accept"}, can=URL) as raw:
 
@@ -209,6 +210,29 @@ async def test_a_client_that_supports_links_shows_the_page(
     if word == "approve":
         assert message["result"]["structuredContent"]["approved_by"] == "person"
     assert (["a"] if word == "approve" else []) == DONE
+    assert opened == []
+
+
+async def test_a_question_of_a_body_whose_page_ends_is_not_answered(
+    browser: httpx2.AsyncClient,
+    monkeypatch: pytest.MonkeyPatch,
+    opened: list[str],
+    era: str,
+) -> None:
+    """Although the call itself was approved, and so counts as applied."""
+    monkeypatch.setattr(pages, "WAIT", 10.0 * PATIENCE)
+    server = make_page_server()
+    async with connect(server, era, can={}) as raw:
+        number = await raw.send("tools/call", **(CALL | {"name": "wipe_halves"}))
+        while not opened:
+            await anyio.sleep(0.01)
+        link = find_link(Path(unquote(urlsplit(opened[0]).path)).read_text())
+        while (await browser.get(link)).status_code != 200:
+            await anyio.sleep(0.01)
+        guard_of(server).gate.seconds = 0.5
+        assert await answer_page(browser, link) == 200
+        assert outcome(await raw.receive(number)) == "applied"
+    assert DONE == []
 
 
 @pytest.mark.parametrize(

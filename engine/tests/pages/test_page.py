@@ -14,6 +14,7 @@ import anyio
 import httpx2
 import pytest
 from fastmcp import Context
+from listening import PATIENCE
 
 from copier_fastmcp_engine.confirmation.gate import require_confirmation
 from copier_fastmcp_engine.confirmation.pending import COLLECTION
@@ -322,7 +323,7 @@ async def test_a_call_that_waits_is_told_of_the_one_that_is_being_applied(
     browser: httpx2.AsyncClient, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also before the other call has noted that it runs, as over a slow store."""
-    monkeypatch.setattr(page, "WAIT", 10.0)
+    monkeypatch.setattr(page, "WAIT", 10.0 * PATIENCE)
     server = make_page_server()
     gate = guard_of(server).gate
     put = gate.put
@@ -338,11 +339,27 @@ async def test_a_call_that_waits_is_told_of_the_one_that_is_being_applied(
         numbers = [await raw.send("tools/call", **CALL) for _ in range(2)]
         await anyio.sleep(0.1)
         assert await answer_page(browser, link) == 200
-        outcomes = []
-        for number in numbers:
-            outcomes.append(outcome(await raw.receive(number)))
-    assert sorted(outcomes) == ["applied", "error"]
+        messages = []
+        with anyio.fail_after(PATIENCE):
+            for number in numbers:
+                messages.append(await raw.receive(number))
+    messages.sort(key=outcome)
+    assert [outcome(message) for message in messages] == ["applied", "error"]
+    assert "was applied before" in text_of(messages[1])
     assert DONE == ["a"]
+
+
+async def test_a_call_that_waits_ends_with_its_page(
+    era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "WAIT", 10.0 * PATIENCE)
+    server = make_page_server()
+    guard_of(server).gate.seconds = 1
+    async with connect_without_forms(server, era) as raw:
+        assert await call_for_outcome(raw) == "waiting"
+        with anyio.fail_after(PATIENCE):
+            assert await call_for_outcome(raw) == "timed_out"
+    assert DONE == []
 
 
 async def test_pages_are_limited_for_each_caller(era: str) -> None:
@@ -393,6 +410,9 @@ async def test_a_body_that_asks_has_a_page_for_each_question(
         for word in ("approve", "approve", "decline"):
             message = await call_wipe(raw, name="wipe_halves")
             assert outcome(message) == "waiting"
+            # A second call waits at the same page, also at that of a later question
+            link = find_link(message)
+            assert await call_for_link(raw, name="wipe_halves") == link
             assert await answer_page(browser, find_link(message), word) == 200
         assert await call_for_outcome(raw, name="wipe_halves") == "applied"
         # The no to the last question answers no second call, with the earlier yes
