@@ -225,5 +225,6 @@ async def test_a_login_that_is_over_leaves_nothing_open(
         expected = COMPLETE if user == "ann" else FAILED
         assert heading(await browser.get(back)) == expected
         assert not consent._waiting
+        assert consent.listener._task
         with anyio.fail_after(PATIENCE):
             await consent.listener._task
