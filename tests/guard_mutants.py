@@ -310,6 +310,8 @@ class CollectedTests(PytestRunner):
         self.seconds: dict[str, float] = {}
         # The tests that execute each line, by mutated file
         self.tests_by_line: dict[Path, dict[int, set[str]]] = {}
+        # The file of each mutant: a fork cannot look it up where mutmut writes results, while these are written
+        self.files: dict[str, Path] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember what failed, and how long each test takes."""
@@ -355,6 +357,9 @@ class CollectedTests(PytestRunner):
         for path, file in files.items():
             by_line = data.contexts_by_lineno(file)
             self.tests_by_line[path] = {n: set(ids) for n, ids in by_line.items()}
+            mutants = SourceFileMutationData(path=path)
+            mutants.load()
+            self.files.update(dict.fromkeys(mutants.exit_code_by_key, path))
         print(
             f"{len(items)} tests, {len(failed)} of them left out", file=sys.__stdout__
         )
@@ -394,9 +399,9 @@ class CollectedTests(PytestRunner):
         Those come first that alone execute it, or one of the lines after it, since these are what a guard decides on; then the
         quick ones.
         """
-        path = mutmut.find_mutant(mutant).path
-        by_line = self.tests_by_line[Path(path)]
-        changed = find_changed_lines(Path(path), mutant)
+        path = self.files[mutant]
+        by_line = self.tests_by_line[path]
+        changed = find_changed_lines(path, mutant)
         reached = set()
         for line in changed:
             reached |= by_line.get(line, set()) & tests
