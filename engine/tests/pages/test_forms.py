@@ -1,7 +1,7 @@
 """A form on a page: what it shows, and what becomes of it when it is sent or left."""
 
 import re
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import httpx2
 import pytest
@@ -159,32 +159,54 @@ async def test_a_field_that_does_not_fit_is_refused(
 
 
 class OnePage:
-    """Pages of which one is open: a form with a field that has no title."""
+    """Pages of which one is open, whatever the link.
 
-    schema: ClassVar[Message] = {
-        "properties": {"street": {"type": "string"}},
-        "required": ["street"],
-    }
+    Args:
+        schema: The schema of its form, if it has one.
+        is_overtaken: Whether another answer overtakes each answer.
+    """
+
+    def __init__(
+        self, schema: Message | None = None, *, is_overtaken: bool = False
+    ) -> None:
+        """Keep what the page is."""
+        self.schema = schema
+        self.is_overtaken = is_overtaken
 
     async def find_shown(self, link: str) -> Shown:
-        """Return the page, whatever the link."""
+        """Return the page."""
         base = "http://127.0.0.1:1"
         return Shown("notes", "send", "Where to?", [], [], base, self.schema)
 
     async def decide(
         self, link: str, approved: bool, values: dict[str, Any] | None = None
     ) -> bool:
-        """Take each answer."""
-        return True
+        """Take the answer."""
+        return not self.is_overtaken
+
+
+def open_browser(pages: OnePage) -> httpx2.AsyncClient:
+    """Return a browser that reaches these pages."""
+    transport = httpx2.ASGITransport(Starlette(routes=routes(pages)))
+    return httpx2.AsyncClient(transport=transport)
 
 
 async def test_a_field_without_a_title_is_shown_by_its_name() -> None:
-    transport = httpx2.ASGITransport(Starlette(routes=routes(OnePage())))
-    async with httpx2.AsyncClient(transport=transport) as client:
-        page = await client.get("http://127.0.0.1:1/confirm?link=a")
+    schema = {"properties": {"street": {"type": "string"}}, "required": ["street"]}
+    async with open_browser(OnePage(schema)) as browser:
+        page = await browser.get("http://127.0.0.1:1/confirm?link=a")
     assert "<label>street<br>" in page.text
     with pytest.raises(ValueError, match=r"^street is empty$"):
-        read_values(OnePage.schema, {})
+        read_values(schema, {})
+
+
+@pytest.mark.parametrize(("is_overtaken", "status"), [(False, 200), (True, 410)])
+async def test_an_answer_that_another_one_overtakes_is_told_so(
+    is_overtaken: bool, status: int
+) -> None:
+    async with open_browser(OnePage(is_overtaken=is_overtaken)) as browser:
+        link = "http://127.0.0.1:1/confirm?link=a"
+        assert await answer_page(browser, link) == status
 
 
 async def test_a_form_is_not_answered_without_its_values(

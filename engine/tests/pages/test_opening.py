@@ -260,3 +260,13 @@ async def test_a_person_who_does_not_open_the_link_declines(
         assert outcome(await call_wipe(raw)) == "declined"
         assert outcome(await call_wipe(raw)) == "declined"
     assert DONE == []
+
+
+async def test_a_client_that_cannot_show_its_link_declines_nothing(era: str) -> None:
+    answers: dict[str, Message] = {
+        LEGACY: {"error": {"code": -32601, "message": "what?"}},
+        MODERN: {"roots": []},
+    }
+    async with connect(make_page_server(), era, answers[era], can=URL) as raw:
+        assert outcome(await call_wipe(raw)) == "waiting"
+    assert DONE == []

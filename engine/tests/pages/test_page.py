@@ -362,7 +362,9 @@ async def test_a_call_that_waits_ends_with_its_page(
     assert DONE == []
 
 
-async def test_pages_are_limited_for_each_caller(era: str) -> None:
+async def test_pages_are_limited_for_each_caller(
+    era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with connect_without_forms(make_page_server(), era) as raw:
         for name in "abc":
             with user("ann"):
@@ -378,6 +380,10 @@ async def test_pages_are_limited_for_each_caller(era: str) -> None:
             assert 30 < int(seconds[1]) <= 61
             assert await call_for_outcome(raw, arguments={"name": "c"}) == "waiting"
         with user("bob"):
+            assert await call_for_outcome(raw, arguments={"name": "d"}) == "waiting"
+        later = time.time() + 61
+        monkeypatch.setattr(page, "time", SimpleNamespace(time=lambda: later))
+        with user("ann"):
             assert await call_for_outcome(raw, arguments={"name": "d"}) == "waiting"
 
 
