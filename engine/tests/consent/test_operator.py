@@ -1,6 +1,7 @@
 """The operator's log of a failed login: one line for each failure, without secrets."""
 
 import json
+import logging
 import re
 from typing import Any
 
@@ -8,6 +9,7 @@ import httpx2
 import pytest
 
 from copier_fastmcp_engine.consent.oauth_errors import build_unreachable_error
+from copier_fastmcp_engine.pages.listener import REDACTED
 from engine.tests.engine_support.granting import (
     COMPLETE,
     FAILED,
@@ -18,7 +20,9 @@ from engine.tests.engine_support.granting import (
     change_parameters,
     collect_secrets,
     flow,
+    load_grant,
     make_cloud_server,
+    text_of,
 )
 from engine.tests.engine_support.provider import Browser, Provider, heading, serve_http
 from engine.tests.engine_support.raw import LEGACY, MODERN
@@ -120,6 +124,21 @@ async def test_a_renewal_that_is_refused_is_one_line(
     assert read_failure(caplog)["why"] == "the provider ended the grant"
 
 
+async def test_a_renewal_that_cannot_be_had_now_is_one_line(
+    provider: Provider, browser: Browser, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The grant stays: the provider did not say that it is over."""
+    provider.wrong["token"] = {"expires_in": 1}
+    server = make_cloud_server(provider)
+    async with begin_call(server, LEGACY, "none") as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        provider.wrong["refuses"] = "temporarily_unavailable"
+        refusal = text_of(await call.go_on())
+    assert refusal == f"{REFUSED}; try again later"
+    assert read_failure(caplog)["why"] == REFUSED
+    assert await load_grant(server, "ann") is not None
+
+
 async def test_keys_that_cannot_be_had_are_one_line(
     provider: Provider, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -140,6 +159,8 @@ async def test_a_token_in_an_address_is_not_in_the_access_log(
     provider: Provider, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "uvicorn.access")
+    # Which the servers of other tests may have added
+    logging.getLogger("uvicorn.access").removeFilter(REDACTED)
     async with (
         serve_http(lambda base: make_cloud_server(provider, server_url=base)) as (
             base,

@@ -125,7 +125,7 @@ async def test_nothing_in_a_link_decides_where_the_browser_goes(
         page = await browser.get(
             change_parameters(response.headers["location"], next=evil)
         )
-        assert heading(page) == COMPLETE
+        assert (heading(page), page.status_code) == (COMPLETE, 200)
         assert "location" not in page.headers
 
 
@@ -218,6 +218,91 @@ async def test_an_expiry_that_is_no_number_is_no_token(
     async with begin_call(server, MODERN) as call:
         assert await browser.walk(call.link, "ann") == FAILED
         await assert_no_grant(server)
+
+
+@pytest.mark.parametrize(
+    ("expires_in", "seconds"),
+    [
+        (None, 300),
+        (0, 0),
+        (-5, 0),
+        ("60", 60),
+        (10**12, 86_400),
+        ("soon", 0),
+        ("nan", 0),
+        ("inf", 0),
+        ("-inf", 0),
+    ],
+)
+def test_the_lifetime_of_a_token_is_a_number_within_bounds(
+    expires_in: object, seconds: float
+) -> None:
+    assert oauth.lifetime(expires_in) == seconds
+
+
+async def test_the_discovery_document_is_kept(provider: Provider) -> None:
+    known = oauth.Provider(make_settings(provider))
+    for _ in range(2):
+        await known.metadata()
+    assert provider.asked == ["/.well-known/openid-configuration"]
+
+
+BASIC, POST = "client_secret_basic", "client_secret_post"
+
+
+@pytest.mark.parametrize(
+    ("supported", "secret", "method"),
+    [
+        (None, "s", BASIC),
+        ([BASIC, POST], "s", BASIC),
+        ([POST], "s", POST),
+        (["private_key_jwt"], "s", BASIC),
+        ([POST], "", "none"),
+        (None, "", "none"),
+    ],
+)
+def test_this_client_authenticates_as_the_provider_supports(
+    provider: Provider, supported: list[str] | None, secret: str, method: str
+) -> None:
+    """And follows no redirection with its secret."""
+    known = oauth.Provider(make_settings(provider, oidc_client_secret=secret))
+    if supported is not None:
+        known._known = {"token_endpoint_auth_methods_supported": supported}
+    client = known._client()
+    assert client.token_endpoint_auth_method == method
+    assert client.revocation_endpoint_auth_method == method
+    assert client.follow_redirects is False
+
+
+@pytest.mark.parametrize("token", [{"token_type": "mac"}, {"access_token": ""}])
+async def test_a_token_of_another_type_is_none(
+    provider: Provider, server: FastMCP, browser: Browser, token: dict[str, str]
+) -> None:
+    provider.wrong["token"] = token
+    async with begin_call(server, MODERN) as call:
+        assert await browser.walk(call.link, "ann") == FAILED
+        await assert_no_grant(server)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "scope"),
+    [
+        ({"token": {"scope": "openid"}}, "openid"),
+        ({"without": ["scope"]}, "openid offline_access"),
+    ],
+    ids=["named", "not named"],
+)
+async def test_the_scope_of_a_grant_is_what_the_provider_names(
+    provider: Provider,
+    server: FastMCP,
+    browser: Browser,
+    wrong: dict[str, Any],
+    scope: str,
+) -> None:
+    provider.wrong |= wrong
+    async with begin_call(server, MODERN) as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        assert (await load_grant(server, "ann")).scope == scope
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,16 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import pytest
 from fastmcp import FastMCP
 
+from copier_fastmcp_engine.consent import rows
 from copier_fastmcp_engine.consent import store as consent_store
+from copier_fastmcp_engine.consent.rows import SqliteRows
 from engine.tests.engine_support.granting import (
     COMPLETE,
     FAILED,
@@ -18,6 +21,7 @@ from engine.tests.engine_support.granting import (
     REQUIRED,
     SECRET,
     TOKEN,
+    Grant,
     assert_no_grant,
     begin_call,
     close_stores,
@@ -78,6 +82,15 @@ async def expire_token(server: FastMCP) -> None:
     await flow.consent_of(server).keep(ANN, grant.model_copy(update={"expires_at": 1}))
 
 
+def count_grants(server: FastMCP) -> int:
+    """Return how many grants are stored in SQLite, whether or not a name leads to them."""
+    stored: Any = flow.consent_of(server).store._rows
+    if not isinstance(stored, SqliteRows):
+        return 0
+    found, _ = stored._run("SELECT * FROM rows WHERE collection = 'consent-grants'")
+    return len(found)
+
+
 @pytest.mark.parametrize("store", STORES)
 async def test_ten_racing_renewals_use_each_refresh_token_once(
     provider: Provider, browser: Browser, tmp_path: Path, store: str
@@ -106,6 +119,7 @@ async def test_a_revocation_during_a_renewal_stays(
     async with make_replicas(provider, store, tmp_path) as servers:
         await grant_access(servers[0], browser)
         await expire_token(servers[0])
+        others = max(count_grants(servers[0]) - 1, 0)
         answers: list[Message] = []
         held = provider.hold()
         async with anyio.create_task_group() as tasks:
@@ -116,6 +130,7 @@ async def test_a_revocation_during_a_renewal_stays(
             held.set()
         assert text_of(answers[0]).startswith(REQUIRED)
         await assert_no_grant(servers[0])
+        assert count_grants(servers[0]) == others
         assert set(provider.tokens) == set(provider.revoked)
 
 
@@ -137,6 +152,7 @@ async def test_a_revocation_during_a_login_stays(
             held.set()
         assert heading(browser.seen[-1]) == FAILED
         await assert_no_grant(servers[0])
+        assert count_grants(servers[0]) == 0
         assert set(provider.tokens) == set(provider.revoked) != set()
 
 
@@ -167,10 +183,63 @@ async def test_a_login_during_a_renewal_is_not_overwritten(
         await flow.consent_of(server).keep(ANN, newer)
         held.set()
     assert (await load_grant(server, "ann")).access_token == "newer"
+    assert provider.revoked == []
     if seconds > 0:
         assert answers[0]["result"]["structuredContent"] == {"token": "newer"}
     else:
         assert text_of(answers[0]).startswith(REQUIRED)
+
+
+async def test_a_login_from_before_a_revocation_does_not_end_a_newer_one(
+    server: FastMCP, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    consent = flow.consent_of(server)
+    await consent.revoke(ANN)
+    grant = Grant(subject="ann", access_token="newer", expires_at=10**10, granted_at=0)
+    load_mark = consent.mark
+    mark = await load_mark(ANN)
+
+    async def mark_after_a_login(user: consent_store.User) -> str | None:
+        monkeypatch.setattr(consent, "mark", load_mark)
+        assert await consent.keep(ANN, grant, mark)
+        return mark
+
+    monkeypatch.setattr(consent, "mark", mark_after_a_login)
+    older = grant.model_copy(update={"access_token": "older"})
+    assert not await consent.keep(ANN, older, "a mark from before")
+    assert (await load_grant(server, "ann")).access_token == "newer"
+
+
+async def test_a_grant_covers_the_scopes_that_were_asked_for(server: FastMCP) -> None:
+    consent = flow.consent_of(server)
+    grant = Grant(subject="ann", access_token="t", expires_at=10**10, granted_at=0)
+    await consent.keep(ANN, grant.model_copy(update={"asked": "openid"}))
+    assert await load_grant(server, "ann") is None
+    await consent.keep(ANN, grant)
+    assert await load_grant(server, "ann") is not None
+
+
+@pytest.mark.parametrize("refresh_token", ["r", None])
+async def test_a_grant_that_can_be_renewed_outlives_its_access_token(
+    server: FastMCP, monkeypatch: pytest.MonkeyPatch, refresh_token: str | None
+) -> None:
+    consent = flow.consent_of(server)
+    now = time.time()
+    grant = Grant(subject="ann", access_token="t", expires_at=now + 60, granted_at=now)
+    await consent.keep(ANN, grant.model_copy(update={"refresh_token": refresh_token}))
+    monkeypatch.setattr(rows, "time", SimpleNamespace(time=lambda: now + 90))
+    stored = await load_grant(server, "ann")
+    assert (stored is not None) == (refresh_token is not None)
+
+
+async def test_a_token_that_can_be_used_is_not_waited_for(server: FastMCP) -> None:
+    consent = flow.consent_of(server)
+    grant = Grant(subject="ann", access_token="t", expires_at=10**10, granted_at=0)
+    await consent.keep(ANN, grant)
+    name = str(await consent._load_name(ANN))
+    with anyio.fail_after(5):
+        async with consent.store.turn(name):
+            assert await consent.fresh(ANN) == await load_grant(server, "ann")
 
 
 async def test_a_grant_that_was_renewed_elsewhere_outlives_a_refusal(

@@ -145,6 +145,7 @@ SAFE: dict[str, dict[str, str]] = {
         "ELICITATION_CALLBACK_URL": f"{PROXIED}/notes/oauth/callback",
     },
     "a secret that is long enough": KEPT | {"SECRET_KEYS": "x" * 32},
+    "a comma at the end": KEPT | {"SECRET_KEYS": f"{'x' * 32},"},
     "a keyring": KEPT | {"SECRET_KEYRING": "true"},
     "a question as long as its link": {"CONFIRM_SECONDS": "300"},
     "public with tokens": {"PUBLIC": "true"},

@@ -14,6 +14,8 @@ from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 
 from copier_fastmcp_engine.consent.commands import make_app
+from copier_fastmcp_engine.consent.tools import ConsentTools
+from copier_fastmcp_engine.declarations import DECLARED
 from copier_fastmcp_engine.errors import CouldNotError
 from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.http import listen
@@ -153,6 +155,23 @@ async def test_a_grant_can_be_revoked(provider: Provider, browser: Browser) -> N
         assert await load_grant(server, "ann") is None
         await call.begin()
         assert text_of(call.message).startswith(REQUIRED)
+
+
+async def test_the_tools_say_what_they_do(provider: Provider) -> None:
+    for _ in range(2):  # a second server has the same tools
+        server = make_cloud_server(provider)
+    async with Client(server, mode=MODERN) as client:
+        hints = {}
+        for tool in await client.list_tools():
+            annotations = tool.annotations
+            assert annotations
+            hints[tool.name] = annotations.read_only_hint, annotations.destructive_hint
+    assert hints["check_logged_in"] == (False, False)
+    assert hints[f"request_{DOMAIN}_access"] == (False, False)
+    assert hints[f"provision_{DOMAIN}_access"] == (False, False)
+    assert hints[f"revoke_{DOMAIN}_access"] == (False, True)
+    assert hints["check_provisioning_status"][0] is True
+    assert len(DECLARED[f"{ConsentTools.__module__}.{DOMAIN}"]) == 5
 
 
 @pytest.mark.parametrize("name", ["check_provisioning_status", "list_tools"])
