@@ -6,13 +6,16 @@ import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import anyio
 import httpx2
 import pytest
+from fastmcp import FastMCP
 from listening import PATIENCE
 
+from copier_fastmcp_engine.confirmation.pending import COLLECTION
 from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.pages import pages
 from engine.tests.engine_support.paging import (
@@ -49,6 +52,29 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     yield addresses
     for address in addresses:
         Path(unquote(urlsplit(address).path)).unlink(missing_ok=True)
+
+
+async def wait_for_page(
+    browser: httpx2.AsyncClient, opened: list[str], number: int
+) -> str:
+    """Return the link of the page that was opened as the first, the second and so on, once it is shown."""
+    with anyio.fail_after(PATIENCE):
+        while len(opened) < number:
+            await anyio.sleep(0.01)
+        file = Path(unquote(urlsplit(opened[number - 1]).path))
+        link = find_link(file.read_text())
+        while (await browser.get(link)).status_code != 200:
+            await anyio.sleep(0.01)
+    return link
+
+
+async def end_page(server: FastMCP[Any]) -> None:
+    """Let the open page of a server end, without a decision."""
+    gate = guard_of(server).gate
+    store: Any = gate.store
+    keys = await store.keys(collection=COLLECTION)
+    (key,) = [key for key in keys if key.startswith("page-")]
+    assert await gate.take(key)
 
 
 async def test_a_browser_of_this_machine_is_opened_and_no_process_shows_the_link(
@@ -221,24 +247,24 @@ async def test_a_question_of_a_body_whose_page_ends_is_not_answered(
 ) -> None:
     """Although the call itself was approved, and so counts as applied."""
     monkeypatch.setattr(pages, "WAIT", 10.0 * PATIENCE)
+    call = CALL | {"name": "wipe_halves"}
     server = make_page_server()
     async with connect(server, era, can={}) as raw:
-        number = await raw.send("tools/call", **(CALL | {"name": "wipe_halves"}))
-        while not opened:
-            await anyio.sleep(0.01)
-        link = find_link(Path(unquote(urlsplit(opened[0]).path)).read_text())
-        while (await browser.get(link)).status_code != 200:
-            await anyio.sleep(0.01)
-        guard_of(server).gate.seconds = 0.5
+        number = await raw.send("tools/call", **call)
+        link = await wait_for_page(browser, opened, 1)
         assert await answer_page(browser, link) == 200
+        await wait_for_page(browser, opened, 2)
+        # Another call joins the page, and is not told that it was applied
+        monkeypatch.setattr(pages, "WAIT", 0.0)
+        assert outcome(await call_wipe(raw, **call)) == "waiting"
+        monkeypatch.setattr(pages, "WAIT", 10.0 * PATIENCE)
+        await end_page(server)
+        await wait_for_page(browser, opened, 3)
+        await end_page(server)
         assert outcome(await raw.receive(number)) == "applied"
     assert DONE == []
 
 
-@pytest.mark.parametrize(
-    ("seconds", "minutes"),
-    [(86_400, "1440 minutes"), (20, "1 minutes")],
-)
 async def test_an_answer_with_the_link_comes_at_once_and_names_the_time(
     monkeypatch: pytest.MonkeyPatch,
     seconds: float,
