@@ -315,6 +315,21 @@ async def test_an_answer_of_another_kind_is_none(
         assert refusal == f"{REQUIRED}. Login cancelled by user; nothing was done."
 
 
+async def test_a_request_without_metadata_is_answered(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("copier_fastmcp_engine.consent.elicitation.SETTLE", 0.0)
+    server = make_cloud_server(provider)
+    async with begin_call(server, LEGACY, "form", tool="check_logged_in") as call:
+        await call.raw.post(id=50, method="tools/call", params=call.whole)
+        while len(call.raw.asked) < 2:
+            await call.raw.next()
+        await call.raw.post(id=call.raw.asked[-1]["id"], result=YES)
+        done = await call.raw.receive(50)
+        status = {"status": "Login not detected"}
+        assert done["result"]["structuredContent"] == status
+
+
 async def test_a_link_is_waited_for_longer_than_a_form(
     provider: Provider, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
