@@ -79,16 +79,20 @@ def test_a_stale_explanation_is_one_line(
 @pytest.mark.parametrize(
     ("removed", "added", "only_words"),
     [
-        ("'a text of words'", "'XXa text of wordsXX'", True),
-        ("f'a text of {one}'", "f'A TEXT OF {one}'", True),
-        ("f'a text of {one or two}'", "f'a text of {one}'", False),
-        ("'name'", "'NAME'", False),
+        ("say('a text of words')", "say('XXa text of wordsXX')", True),
+        ("if 'a text of words':", "if 'A TEXT OF WORDS':", True),
+        ("elif 'a text of words':", "elif 'A TEXT OF WORDS':", True),
+        ("say(f'a text of {one}')", "say(f'A TEXT OF {one}')", True),
+        ("say(f'a text of {one or two}')", "say(f'a text of {one}')", False),
+        ("way = 'url' if shows else 'none'", "way = 'url' if 1 else 'none'", False),
+        ("say('name')", "say('NAME')", False),
+        ("call()", "pass", False),
     ],
 )
 def test_a_sentence_is_words_and_what_it_computes_is_not(
     removed: str, added: str, only_words: bool
 ) -> None:
-    mutant = SCRIPT["Mutant"]("gate.ask", f"say({removed})", f"say({added})")
+    mutant = SCRIPT["Mutant"]("gate.ask", removed, added)
     assert SCRIPT["changes_only_words"](mutant) is only_words
 
 
