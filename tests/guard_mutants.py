@@ -206,6 +206,16 @@ def load_mutants() -> Iterator[Mutant]:
             )
 
 
+def find_paths() -> Mapping[str, Path]:
+    """Return the file of each mutant."""
+    paths: dict[str, Path] = {}
+    for path in walk_mutatable_files():
+        data = SourceFileMutationData(path=path)
+        data.load()
+        paths.update(dict.fromkeys(data.exit_code_by_key, path))
+    return paths
+
+
 class Undecorated(cst.CSTTransformer):
     """Decorates by a statement of its own what mutmut would leave out, since it copies a function with its decorators."""
 
@@ -310,8 +320,9 @@ class CollectedTests(PytestRunner):
         self.seconds: dict[str, float] = {}
         # The tests that execute each line, by mutated file
         self.tests_by_line: dict[Path, dict[int, set[str]]] = {}
-        # The file of each mutant: a fork cannot look it up where mutmut writes results, while these are written
-        self.files: dict[str, Path] = {}
+        # A fork cannot look them up where mutmut writes results, while these are written
+        with change_cwd(".."):
+            self.paths = find_paths()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember what failed, and how long each test takes."""
@@ -357,9 +368,6 @@ class CollectedTests(PytestRunner):
         for path, file in files.items():
             by_line = data.contexts_by_lineno(file)
             self.tests_by_line[path] = {n: set(ids) for n, ids in by_line.items()}
-            mutants = SourceFileMutationData(path=path)
-            mutants.load()
-            self.files.update(dict.fromkeys(mutants.exit_code_by_key, path))
         print(
             f"{len(items)} tests, {len(failed)} of them left out", file=sys.__stdout__
         )
@@ -402,9 +410,9 @@ class CollectedTests(PytestRunner):
         Those come first that alone execute it, or one of the lines after it, since these are what a guard decides on; then the
         quick ones.
         """
-        path = self.files[mutant]
-        by_line = self.tests_by_line[path]
-        changed = find_changed_lines(path, mutant)
+        path = self.paths[mutant]
+        by_line = self.tests_by_line[Path(path)]
+        changed = find_changed_lines(Path(path), mutant)
         reached = set()
         for line in changed:
             reached |= by_line.get(line, set()) & tests
