@@ -250,6 +250,15 @@ async def test_a_link_that_ends_during_the_login_grants_nothing(
     assert sorted(provider.revoked) == sorted(provider.tokens) != []
 
 
+async def test_a_form_that_was_sent_without_a_login_is_not_shown_again(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{ELICITATION}.SETTLE", 0.0)
+    async with begin_call(make_cloud_server(provider), MODERN, "form") as call:
+        refused = await call.go_on()
+    assert text_of(refused).endswith("Login not detected; nothing was done.")
+
+
 @pytest.mark.parametrize("left_out", ["inputResponses", "requestState"])
 async def test_half_an_answer_is_none(
     provider: Provider, monkeypatch: pytest.MonkeyPatch, left_out: str

@@ -101,6 +101,7 @@ async def test_a_provider_that_is_not_safe_is_not_used(
         ("file:///etc/passwd", "https://example.com", False),
         ("https:///token", "https://example.com", False),
         (None, "https://example.com", False),
+        (5, "https://example.com", False),
     ],
 )
 def test_a_provider_elsewhere_names_no_address_here(

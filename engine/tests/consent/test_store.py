@@ -48,6 +48,18 @@ async def test_one_of_several_simultaneous_callers_takes_a_row(store: Store) -> 
     assert await store.get("states", "a") is None
 
 
+async def test_a_row_that_no_secret_of_ours_opens_is_left_to_others(
+    tmp_path: Path,
+) -> None:
+    """As to a replica that has a newer secret already."""
+    path = str(tmp_path / "c.db")
+    ours = Store(POLICY, "memory", path, [OLD])
+    other = Store(POLICY, "memory", path, [NEW])
+    await other.put("states", "a", {"x": 1}, 60)
+    assert await ours.take("states", "a") is None
+    assert await other.take("states", "a") == {"x": 1}
+
+
 async def test_one_of_several_simultaneous_callers_drops_a_row(store: Store) -> None:
     await store.put("open", "a", {}, 60)
     dropped = await run_at_once(8, store.drop, "open", "a")
