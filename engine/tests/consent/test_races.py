@@ -303,6 +303,24 @@ async def test_a_caller_that_leaves_tears_no_renewal_up(
     assert "structuredContent" in answers[0]["result"]
 
 
+async def test_each_of_two_calls_whose_renewal_is_refused_asks_again(
+    provider: Provider, server: FastMCP, browser: Browser
+) -> None:
+    await grant_access(server, browser)
+    await expire_token(server)
+    provider.wrong["refuses"] = "invalid_grant"
+    answers, held = list[Message](), provider.hold()
+    async with anyio.create_task_group() as tasks:
+        for _ in range(2):
+            tasks.start_soon(look, server, answers)
+        while provider.asked.count(TOKEN) < 2:
+            await anyio.sleep(0.01)
+        await anyio.sleep(0.1)  # the other one waits for its turn
+        held.set()
+    for answer in answers:
+        assert text_of(answer).startswith(REQUIRED)
+
+
 async def test_a_renewal_that_died_blocks_only_until_its_turn_ends(
     provider: Provider,
     server: FastMCP,
