@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
+from fastmcp.server.context import reset_transport, set_transport
 from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
 from fastmcp.server.transforms import ToolTransform
 from fastmcp.server.transforms.search import RegexSearchTransform
@@ -235,6 +236,21 @@ async def test_a_verifier_without_metadata_names_none(provider: Provider) -> Non
             refusal = await client.call_tool("zz_look", {}, raise_on_error=False)
     (challenge,) = (refusal.meta or {})["mcp/www_authenticate"]
     assert challenge == 'Bearer error="insufficient_scope", scope="zz:read"'
+
+
+async def test_a_call_outside_of_a_request_is_refused_with_a_result(
+    provider: Provider,
+) -> None:
+    """As of the author's own code, with a token that lacks the scope."""
+    server = make_cloud_server(provider)
+    token = set_transport("streamable-http")
+    try:
+        with user("ann"):
+            result = await server.call_tool("zz_look", {})
+    finally:
+        reset_transport(token)
+    assert result.is_error
+    assert "insufficient_scope" in str(result.content[0])
 
 
 async def test_the_link_is_the_only_thing_a_refusal_tells(provider: Provider) -> None:

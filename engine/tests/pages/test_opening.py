@@ -265,6 +265,10 @@ async def test_a_question_of_a_body_whose_page_ends_is_not_answered(
     assert DONE == []
 
 
+@pytest.mark.parametrize(
+    ("seconds", "minutes"),
+    [(86_400, "1440 minutes"), (20, "1 minutes")],
+)
 async def test_an_answer_with_the_link_comes_at_once_and_names_the_time(
     monkeypatch: pytest.MonkeyPatch,
     seconds: float,
