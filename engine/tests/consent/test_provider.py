@@ -260,10 +260,14 @@ BASIC, POST = "client_secret_basic", "client_secret_post"
         (["private_key_jwt"], "s", BASIC),
         ([POST], "", "none"),
         (None, "", "none"),
+        (None, None, "none"),
     ],
 )
 def test_this_client_authenticates_as_the_provider_supports(
-    provider: Provider, supported: list[str] | None, secret: str, method: str
+    provider: Provider,
+    supported: list[str] | None,
+    secret: str | None,
+    method: str,
 ) -> None:
     """And follows no redirection with its secret."""
     known = oauth.Provider(make_settings(provider, oidc_client_secret=secret))
