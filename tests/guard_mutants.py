@@ -210,6 +210,16 @@ def load_mutants() -> Iterator[Mutant]:
             )
 
 
+def find_paths() -> Mapping[str, Path]:
+    """Return the file of each mutant."""
+    paths: dict[str, Path] = {}
+    for path in walk_mutatable_files():
+        data = SourceFileMutationData(path=path)
+        data.load()
+        paths.update(dict.fromkeys(data.exit_code_by_key, path))
+    return paths
+
+
 class Undecorated(cst.CSTTransformer):
     """Decorates by a statement of its own what mutmut would leave out, since it copies a function with its decorators."""
 
@@ -358,6 +368,9 @@ class CollectedTests(PytestRunner):
         self.seconds: dict[str, float] = {}
         # The tests that execute each line, by mutated file
         self.tests_by_line: dict[Path, dict[int, set[str]]] = {}
+        # A fork cannot look them up where mutmut writes results, while these are written
+        with change_cwd(".."):
+            self.paths = find_paths()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember what failed, and how long each test takes."""
@@ -461,11 +474,14 @@ class CollectedTests(PytestRunner):
     ) -> bool:
         """Tell whether a test fails with a mutant, passes without it, and fails with it again.
 
-        On a busy machine a test may fail without any mutant, and so may the first that runs in a fork.
+        On a busy machine a test may fail without any mutant, and so may the first that runs in a fork: it has three attempts to pass.
         """
         for name, passes in ((mutant, False), ("", True), (mutant, False)):
             set_mutant_under_test(name)
-            if self.run_item(item, following) is not passes:
+            attempts = 3 if passes else 1
+            if not any(
+                self.run_item(item, following) is passes for _ in range(attempts)
+            ):
                 return False
         return True
 
@@ -475,7 +491,7 @@ class CollectedTests(PytestRunner):
         Those come first that alone execute it, or one of the lines after it, since these are what a guard decides on; then the
         quick ones, and last the other rows of all these tests.
         """
-        path = mutmut.find_mutant(mutant).path
+        path = self.paths[mutant]
         by_line = self.tests_by_line[Path(path)]
         changed = find_changed_lines(Path(path), mutant)
         reached = set()

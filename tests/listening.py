@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 # Seconds for what takes one or two, on a machine that has much else to do
-PATIENCE = 120
+PATIENCE = int(os.environ.get("PATIENCE", "120"))
 
 
 @contextlib.contextmanager

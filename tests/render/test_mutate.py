@@ -76,6 +76,26 @@ def test_a_stale_explanation_is_one_line(
     ]
 
 
+@pytest.mark.parametrize(
+    ("removed", "added", "only_words"),
+    [
+        ("say('a text of words')", "say('XXa text of wordsXX')", True),
+        ("if 'a text of words':", "if 'A TEXT OF WORDS':", True),
+        ("elif 'a text of words':", "elif 'A TEXT OF WORDS':", True),
+        ("say(f'a text of {one}')", "say(f'A TEXT OF {one}')", True),
+        ("say(f'a text of {one or two}')", "say(f'a text of {one}')", False),
+        ("way = 'url' if shows else 'none'", "way = 'url' if 1 else 'none'", False),
+        ("say('name')", "say('NAME')", False),
+        ("call()", "pass", False),
+    ],
+)
+def test_a_sentence_is_words_and_what_it_computes_is_not(
+    removed: str, added: str, only_words: bool
+) -> None:
+    mutant = SCRIPT["Mutant"]("gate.ask", removed, added)
+    assert SCRIPT["changes_only_words"](mutant) is only_words
+
+
 @pytest.mark.nightly
 def test_a_guard_without_a_test_survives(tmp_path: Path) -> None:
     for path, text in (

@@ -72,6 +72,15 @@ async def test_a_login_that_is_declined_in_the_client(
     assert metrics.steps() == {"asked": 1, "declined": 1}
 
 
+async def test_a_login_that_fails_is_not_declined(
+    provider: Provider, browser: Browser, metrics: Metrics
+) -> None:
+    provider.wrong["refuses"] = "server_error"
+    async with begin_call(make_cloud_server(provider), MODERN) as call:
+        assert await browser.walk(call.link, "ann") == FAILED
+    assert metrics.steps() == {"asked": 1}
+
+
 async def test_a_login_that_is_declined_at_the_provider(
     provider: Provider, browser: Browser, metrics: Metrics
 ) -> None:

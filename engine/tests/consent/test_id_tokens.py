@@ -33,6 +33,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "of another issuer": {"iss": "https://example.com"},
     "without an issuer": {"iss": None},
     "for another client": {"aud": "another-client"},
+    "for no client": {"aud": None},
     "for several clients, issued to none": {"aud": BOTH},
     "for several clients, issued to another": {"aud": BOTH, "azp": BOTH[1]},
     "over": {"exp": -3600},
@@ -52,7 +53,7 @@ async def log_in(
     asked = {"audience": CLIENT, "nonce": nonce}
     if claims.get("exp") is not None:
         claims["exp"] += int(time.time())
-    if "aud" in claims:
+    if claims.get("aud"):
         asked["audience"] = claims.pop("aud")
     token = provider.token_of("ann", typ="JWT", **(asked | claims))
     provider.wrong["token"] = {"id_token": token}

@@ -4,9 +4,12 @@ import anyio
 import httpx2
 import pytest
 from fastmcp import FastMCP
+from listening import PATIENCE
 
+from copier_fastmcp_engine.pages import listener
 from engine.tests.engine_support.granting import (
     COMPLETE,
+    FAILED,
     STALE,
     TOKEN,
     YES,
@@ -14,6 +17,7 @@ from engine.tests.engine_support.granting import (
     begin_call,
     change_parameters,
     expire_link,
+    flow,
     make_cloud_server,
     text_of,
 )
@@ -143,8 +147,9 @@ async def test_starting_is_limited(provider: Provider) -> None:
             assert "inputRequests" in call.message["result"]
         await anyio.sleep(0.05)
     async with begin_call(server, MODERN) as call:
-        assert text_of(call.message).startswith(
-            "too many logins were started; try again in"
+        minutes = f"{flow.WITHIN // 60} minutes"
+        assert text_of(call.message) == (
+            f"too many logins were started; try again in {minutes}"
         )
     async with begin_call(server, MODERN, caller="bob") as call:
         assert "inputRequests" in call.message["result"]
@@ -204,3 +209,23 @@ async def test_a_second_login_in_the_same_browser_does_not_break_the_first(
         assert heading(await browser.get(back)) == COMPLETE
         if servers == 2:
             assert heading(await browser.get(second)) == COMPLETE
+
+
+@pytest.mark.parametrize("user", ["ann", "bob"])
+async def test_a_login_that_is_over_leaves_nothing_open(
+    provider: Provider, browser: Browser, monkeypatch: pytest.MonkeyPatch, user: str
+) -> None:
+    """Neither the listener, nor a session that waits to be notified."""
+    monkeypatch.setattr(listener, "GRACE", 0.1)
+    server = make_cloud_server(provider)
+    consent = flow.consent_of(server)
+    async with begin_call(server, LEGACY, caller="") as call:
+        back = await browser.log_in(call.link, user)
+        if user == "bob":
+            back = str(httpx2.URL(back).copy_remove_param("code"))
+        expected = COMPLETE if user == "ann" else FAILED
+        assert heading(await browser.get(back)) == expected
+        assert not consent._waiting
+        assert consent.listener._task
+        with anyio.fail_after(PATIENCE):
+            await consent.listener._task

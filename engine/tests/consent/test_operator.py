@@ -1,21 +1,28 @@
 """The operator's log of a failed login: one line for each failure, without secrets."""
 
 import json
+import logging
 import re
 from typing import Any
 
 import httpx2
 import pytest
 
+from copier_fastmcp_engine.consent.oauth_errors import build_unreachable_error
+from copier_fastmcp_engine.pages.listener import REDACTED
 from engine.tests.engine_support.granting import (
     COMPLETE,
     FAILED,
     LATER,
     TOKEN,
+    Grant,
     begin_call,
     change_parameters,
     collect_secrets,
+    flow,
+    load_grant,
     make_cloud_server,
+    text_of,
 )
 from engine.tests.engine_support.provider import Browser, Provider, heading, serve_http
 from engine.tests.engine_support.raw import LEGACY, MODERN
@@ -92,6 +99,20 @@ async def test_each_failure_of_the_provider_is_one_line(
         assert secret not in json.dumps(line)
 
 
+@pytest.mark.parametrize(
+    ("address", "cause"),
+    [
+        ("https://login.example/token", "TimeoutError at login.example:https"),
+        ("https://login.example:8443/token", "TimeoutError at login.example:8443"),
+        ("https://[", "TimeoutError"),
+    ],
+)
+def test_a_provider_that_does_not_answer_is_named_by_host_and_port(
+    address: str, cause: str
+) -> None:
+    assert build_unreachable_error(TimeoutError(), address).cause == cause
+
+
 async def test_a_renewal_that_is_refused_is_one_line(
     provider: Provider, browser: Browser, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -101,6 +122,21 @@ async def test_a_renewal_that_is_refused_is_one_line(
         provider.wrong["refuses"] = "invalid_grant"
         await call.go_on()
     assert read_failure(caplog)["why"] == "the provider ended the grant"
+
+
+async def test_a_renewal_that_cannot_be_had_now_is_one_line(
+    provider: Provider, browser: Browser, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The grant stays: the provider did not say that it is over."""
+    provider.wrong["token"] = {"expires_in": 1}
+    server = make_cloud_server(provider)
+    async with begin_call(server, LEGACY, "none") as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        provider.wrong["refuses"] = "temporarily_unavailable"
+        refusal = text_of(await call.go_on())
+    assert refusal == f"{REFUSED}; try again later"
+    assert read_failure(caplog)["why"] == REFUSED
+    assert await load_grant(server, "ann") is not None
 
 
 async def test_keys_that_cannot_be_had_are_one_line(
@@ -123,6 +159,8 @@ async def test_a_token_in_an_address_is_not_in_the_access_log(
     provider: Provider, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "uvicorn.access")
+    # Which the servers of other tests may have added
+    logging.getLogger("uvicorn.access").removeFilter(REDACTED)
     async with (
         serve_http(lambda base: make_cloud_server(provider, server_url=base)) as (
             base,
@@ -153,3 +191,32 @@ async def test_a_provider_that_names_itself_must_do_so_each_time(
         back = await browser.log_in(call.link, "ann")
         back = change_parameters(back, iss=provider.issuer) if named else back
         assert heading(await browser.get(back)) == (COMPLETE if named else FAILED)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "cause"),
+    [
+        ({"down": ["/revoke"]}, "HTTP 500"),
+        ({"down": ["/.well-known/openid-configuration"]}, "HTTP 500 at 127.0.0.1:"),
+        ({"discovery": {"revocation_endpoint": None}}, None),
+    ],
+    ids=["refused", "away", "no address"],
+)
+async def test_a_revocation_that_the_provider_does_not_take(
+    provider: Provider,
+    caplog: pytest.LogCaptureFixture,
+    wrong: dict[str, Any],
+    cause: str | None,
+) -> None:
+    """The grant is gone here; a provider that has no address for it is no failure."""
+    provider.wrong |= wrong
+    consent = flow.consent_of(make_cloud_server(provider))
+    grant = Grant(subject="ann", access_token="t", expires_at=10**10, granted_at=0)
+    await consent.keep(flow.LOCAL, grant)
+    assert await consent.revoke(flow.LOCAL) == (True, False)
+    if cause:
+        line = read_failure(caplog)
+        assert line["why"] == "the provider could not be notified of a revocation"
+        assert line["cause"].startswith(cause)
+    else:
+        assert '"outcome": "failed"' not in caplog.text

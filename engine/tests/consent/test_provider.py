@@ -13,7 +13,7 @@ from fastmcp import FastMCP
 from listening import PATIENCE
 
 from copier_fastmcp_engine.consent import oauth
-from copier_fastmcp_engine.consent.oauth_errors import ProviderError
+from copier_fastmcp_engine.consent.oauth_errors import DENIED, ProviderError
 from copier_fastmcp_engine.consent.store import Grant
 from engine.tests.engine_support.granting import (
     ALG_NONE,
@@ -101,6 +101,7 @@ async def test_a_provider_that_is_not_safe_is_not_used(
         ("file:///etc/passwd", "https://example.com", False),
         ("https:///token", "https://example.com", False),
         (None, "https://example.com", False),
+        (5, "https://example.com", False),
     ],
 )
 def test_a_provider_elsewhere_names_no_address_here(
@@ -125,7 +126,7 @@ async def test_nothing_in_a_link_decides_where_the_browser_goes(
         page = await browser.get(
             change_parameters(response.headers["location"], next=evil)
         )
-        assert heading(page) == COMPLETE
+        assert (heading(page), page.status_code) == (COMPLETE, 200)
         assert "location" not in page.headers
 
 
@@ -154,10 +155,10 @@ async def test_a_denied_login_grants_nothing(server: FastMCP, browser: Browser) 
         login = (await browser.get(call.link)).headers["location"]
         back = (await browser.get(login, action="deny")).headers["location"]
         state = httpx2.URL(login).params["state"]
-        assert (
-            heading(await browser.get(change_parameters(back, state=state))) == FAILED
-        )
-        assert "did not grant access" in text_of(await call.go_on())
+        page = await browser.get(change_parameters(back, state=state))
+        assert heading(page) == FAILED
+        assert DENIED in page.text
+        assert DENIED in text_of(await call.go_on())
         await assert_no_grant(server)
 
 
@@ -218,6 +219,95 @@ async def test_an_expiry_that_is_no_number_is_no_token(
     async with begin_call(server, MODERN) as call:
         assert await browser.walk(call.link, "ann") == FAILED
         await assert_no_grant(server)
+
+
+@pytest.mark.parametrize(
+    ("expires_in", "seconds"),
+    [
+        (None, 300),
+        (0, 0),
+        (-5, 0),
+        ("60", 60),
+        (10**12, 86_400),
+        ("soon", 0),
+        ("nan", 0),
+        ("inf", 0),
+        ("-inf", 0),
+    ],
+)
+def test_the_lifetime_of_a_token_is_a_number_within_bounds(
+    expires_in: object, seconds: float
+) -> None:
+    assert oauth.lifetime(expires_in) == seconds
+
+
+async def test_the_discovery_document_is_kept(provider: Provider) -> None:
+    known = oauth.Provider(make_settings(provider))
+    for _ in range(2):
+        await known.metadata()
+    assert provider.asked == ["/.well-known/openid-configuration"]
+
+
+BASIC, POST = "client_secret_basic", "client_secret_post"
+
+
+@pytest.mark.parametrize(
+    ("supported", "secret", "method"),
+    [
+        (None, "s", BASIC),
+        ([BASIC, POST], "s", BASIC),
+        ([POST], "s", POST),
+        (["private_key_jwt"], "s", BASIC),
+        ([POST], "", "none"),
+        (None, "", "none"),
+        (None, None, "none"),
+    ],
+)
+def test_this_client_authenticates_as_the_provider_supports(
+    provider: Provider,
+    supported: list[str] | None,
+    secret: str | None,
+    method: str,
+) -> None:
+    """And follows no redirection with its secret."""
+    known = oauth.Provider(make_settings(provider, oidc_client_secret=secret))
+    if supported is not None:
+        known._known = {"token_endpoint_auth_methods_supported": supported}
+    client = known._client()
+    assert client.token_endpoint_auth_method == method
+    assert client.revocation_endpoint_auth_method == method
+    assert client.follow_redirects is False
+
+
+@pytest.mark.parametrize("token", [{"token_type": "mac"}, {"access_token": ""}])
+async def test_a_token_of_another_type_is_none(
+    provider: Provider, server: FastMCP, browser: Browser, token: dict[str, str]
+) -> None:
+    provider.wrong["token"] = token
+    async with begin_call(server, MODERN) as call:
+        assert await browser.walk(call.link, "ann") == FAILED
+        await assert_no_grant(server)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "scope"),
+    [
+        ({"token": {"scope": "openid"}}, "openid"),
+        ({"without": ["scope"]}, "openid offline_access"),
+    ],
+    ids=["named", "not named"],
+)
+async def test_the_scope_of_a_grant_is_what_the_provider_names(
+    provider: Provider,
+    server: FastMCP,
+    browser: Browser,
+    wrong: dict[str, Any],
+    scope: str,
+) -> None:
+    provider.wrong |= wrong
+    async with begin_call(server, MODERN) as call:
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        assert (await load_grant(server, "ann")).scope == scope
 
 
 @pytest.mark.parametrize(

@@ -245,6 +245,38 @@ async def test_a_resource_without_its_scope_is_refused_and_the_scope_named(
     assert SECRET in answers[1]
 
 
+async def test_a_verifier_without_metadata_names_none(provider: Provider) -> None:
+    """An author's own verifier of tokens has no page that names the issuer."""
+
+    def make(base: str) -> FastMCP:
+        server = make_cloud_server(provider, server_url=base)
+        server.auth = getattr(server.auth, "token_verifier", None)
+        return server
+
+    async with serve_http(make) as (base, _):
+        token = provider.token_of("ann", "other:read")
+        transport = StreamableHttpTransport(f"{base}/mcp", auth=token)
+        async with Client(transport, mode=MODERN) as client:
+            refusal = await client.call_tool("zz_look", {}, raise_on_error=False)
+    (challenge,) = (refusal.meta or {})["mcp/www_authenticate"]
+    assert challenge == 'Bearer error="insufficient_scope", scope="zz:read"'
+
+
+async def test_a_call_outside_of_a_request_is_refused_with_a_result(
+    provider: Provider,
+) -> None:
+    """As of the author's own code, with a token that lacks the scope."""
+    server = make_cloud_server(provider)
+    token = set_transport("streamable-http")
+    try:
+        with user("ann"):
+            result = await server.call_tool("zz_look", {})
+    finally:
+        reset_transport(token)
+    assert result.is_error
+    assert "insufficient_scope" in str(result.content[0])
+
+
 async def test_the_link_is_the_only_thing_a_refusal_tells(provider: Provider) -> None:
     server = make_cloud_server(provider)
     async with connect(server, MODERN, can={}) as raw:

@@ -3,7 +3,7 @@
 import os
 import socket
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import anyio
 import keyring
@@ -119,6 +119,10 @@ UNSAFE: dict[str, tuple[dict[str, str], str]] = {
         },
         "has no cookie for it",
     ),
+    "a callback at another address of this machine": (
+        {"ELICITATION_CALLBACK_URL": "http://127.1.2.3:8000/oauth/callback"},
+        "a browser that began at http://127.0.0.1 has no cookie for it",
+    ),
     "a callback over https without a server": (
         {"ELICITATION_CALLBACK_URL": "https://127.0.0.1/oauth/callback"},
         "has no cookie for it",
@@ -141,6 +145,7 @@ SAFE: dict[str, dict[str, str]] = {
         "ELICITATION_CALLBACK_URL": f"{PROXIED}/notes/oauth/callback",
     },
     "a secret that is long enough": KEPT | {"SECRET_KEYS": "x" * 32},
+    "a comma at the end": KEPT | {"SECRET_KEYS": f"{'x' * 32},"},
     "a keyring": KEPT | {"SECRET_KEYRING": "true"},
     "a question as long as its link": {"CONFIRM_SECONDS": "300"},
     "public with tokens": {"PUBLIC": "true"},
@@ -216,6 +221,45 @@ def test_the_credentials_of_one_user_are_not_for_strangers(name: str) -> None:
     assert serve_at(near, "127.0.0.1", 8000) is None
 
 
+SINGLE = {"static_credentials": SecretStr("the only one")}
+OFFLINE = {"enable_offline_access": True}
+TOKENS = {"jwt_audience": "the-client"}
+# Settings, the host that is served, and the address of the server with port 8000
+SERVED: dict[str, tuple[dict[str, Any], str, str]] = {
+    "one user here": (SINGLE, "127.0.0.1", "http://127.0.0.1:8000"),
+    "one user here, over IPv6": (SINGLE, "::1", "http://[::1]:8000"),
+    "one user with tokens": (SINGLE | TOKENS, "0.0.0.0", "http://0.0.0.0:8000"),
+    "grants with tokens": (OFFLINE | TOKENS, "127.0.0.1", "http://127.0.0.1:8000"),
+    "grants behind a proxy": (
+        OFFLINE | TOKENS | {"server_url": "https://mcp.example.com"},
+        "0.0.0.0",
+        "https://mcp.example.com",
+    ),
+    "nothing kept": ({}, "0.0.0.0", "http://0.0.0.0:8000"),
+}
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_a_server_is_served_at_its_address(name: str) -> None:
+    fields, host, address = SERVED[name]
+    settings = Settings(**fields)
+    assert serve_at(settings, host, 8000) is None
+    assert settings.server_url == address
+
+
+@pytest.mark.parametrize(
+    ("fields", "host", "reason"),
+    [
+        (OFFLINE, "127.0.0.1", "users are unknown without a token"),
+        (OFFLINE | TOKENS, "0.0.0.0", "browsers cannot be sent to http://0.0.0.0:8000"),
+    ],
+)
+def test_grants_without_users_or_an_address_are_not_served(
+    fields: dict[str, Any], host: str, reason: str
+) -> None:
+    assert reason in str(serve_at(Settings(**fields), host, 8000))
+
+
 def test_the_command_refuses_strangers_with_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -280,6 +324,7 @@ def test_the_secret_is_stored_in_the_keyring_or_its_absence_reported(
 ) -> None:
     before = keyring.get_keyring()
     keyring.set_keyring(ring())
+    Ring.passwords.clear()
     fields = {"consent_database": str(tmp_path / "c.db"), "secret_keyring": True}
     try:
         if ring is Fail:

@@ -1,5 +1,7 @@
 """The rows of consent: each is taken once, counted up to its limit, held by one caller, and sealed to its place."""
 
+import os
+import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ import pytest
 from fastmcp.exceptions import ToolError
 
 from copier_fastmcp_engine.consent import store as consent_store
+from copier_fastmcp_engine.consent.rows import SqliteRows
 from copier_fastmcp_engine.consent.store import Cipher, Store
 from engine.tests.engine_support.cloud.settings import POLICY
 from engine.tests.engine_support.granting import NO_REDIS, SECRET, redis
@@ -43,6 +46,18 @@ async def test_one_of_several_simultaneous_callers_takes_a_row(store: Store) -> 
     rows = [row for row in taken if row is not None]
     assert rows == [{"x": 1}]
     assert await store.get("states", "a") is None
+
+
+async def test_a_row_that_no_secret_of_ours_opens_is_left_to_others(
+    tmp_path: Path,
+) -> None:
+    """As to a replica that has a newer secret already."""
+    path = str(tmp_path / "c.db")
+    ours = Store(POLICY, "memory", path, [OLD])
+    other = Store(POLICY, "memory", path, [NEW])
+    await other.put("states", "a", {"x": 1}, 60)
+    assert await ours.take("states", "a") is None
+    assert await other.take("states", "a") == {"x": 1}
 
 
 async def test_one_of_several_simultaneous_callers_drops_a_row(store: Store) -> None:
@@ -98,12 +113,21 @@ async def test_a_turn_is_not_waited_for_without_end(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consent_store, "TURN", 0.1)
+    looks = []
+    add = store.add
+
+    async def count_looks(*row: Any) -> bool:
+        looks.append(row)
+        return await add(*row)
+
     began = time.monotonic()
     async with store.turn("ann"), store.turn("bob"):
+        monkeypatch.setattr(store, "add", count_looks)
         with pytest.raises(ToolError, match="try again later"):
             async with store.turn("ann"):
                 pass
     assert 0.1 <= time.monotonic() - began < 5
+    assert 2 <= len(looks) <= 4
     async with store.turn("ann"):
         pass
 
@@ -134,6 +158,21 @@ async def test_rows_in_redis_expire_and_are_taken_once(tmp_path: Path) -> None:
         for store in (first, second):
             rows: Any = store._rows
             await rows._client.aclose()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are of POSIX")
+def test_the_folder_of_a_store_is_made_for_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "c.db"
+    SqliteRows(POLICY, str(path))
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_store_in_memory_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    SqliteRows(POLICY, ":memory:")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_newest_secret_seals_and_an_older_one_still_opens() -> None:

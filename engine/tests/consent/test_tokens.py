@@ -98,4 +98,6 @@ def test_tokens_are_verified_where_the_settings_name_all_three(
     auth = verifier(settings, {"zz:read"})
     assert auth is not None
     assert auth.required_scopes == ["all:need"]
+    # Where the server is by default
+    assert str(auth.base_url).rstrip("/") == "http://127.0.0.1:8000"
     assert verifier(settings.model_copy(update={missing: None}), ()) is None

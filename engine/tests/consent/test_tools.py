@@ -14,6 +14,8 @@ from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 
 from copier_fastmcp_engine.consent.commands import make_app
+from copier_fastmcp_engine.consent.tools import ConsentTools
+from copier_fastmcp_engine.declarations import DECLARED
 from copier_fastmcp_engine.errors import CouldNotError
 from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.http import listen
@@ -104,12 +106,15 @@ async def test_check_logged_in_has_four_answers(
         assert (await call.go_on())["result"]["structuredContent"] == {"status": "yes"}
 
 
-@pytest.mark.parametrize("tool", [f"request_{DOMAIN}_access", "check_logged_in"])
+@pytest.mark.parametrize(
+    ("tool", "mode"),
+    [(f"request_{DOMAIN}_access", "form"), ("check_logged_in", "url")],
+)
 async def test_a_login_is_asked_for_until_access_is_granted(
-    provider: Provider, browser: Browser, tool: str
+    provider: Provider, browser: Browser, tool: str, mode: str
 ) -> None:
     server = make_cloud_server(provider)
-    async with begin_call(server, LEGACY, "form", tool=tool) as call:
+    async with begin_call(server, LEGACY, mode, tool=tool) as call:
         assert await browser.walk(call.link, "ann") == COMPLETE
         assert (await call.go_on())["result"]["structuredContent"] == {"status": "yes"}
         number = await call.raw.send("tools/call", **call.whole)
@@ -150,6 +155,23 @@ async def test_a_grant_can_be_revoked(provider: Provider, browser: Browser) -> N
         assert await load_grant(server, "ann") is None
         await call.begin()
         assert text_of(call.message).startswith(REQUIRED)
+
+
+async def test_the_tools_say_what_they_do(provider: Provider) -> None:
+    for _ in range(2):  # a second server has the same tools
+        server = make_cloud_server(provider)
+    async with Client(server, mode=MODERN) as client:
+        hints = {}
+        for tool in await client.list_tools():
+            annotations = tool.annotations
+            assert annotations
+            hints[tool.name] = annotations.read_only_hint, annotations.destructive_hint
+    assert hints["check_logged_in"] == (False, False)
+    assert hints[f"request_{DOMAIN}_access"] == (False, False)
+    assert hints[f"provision_{DOMAIN}_access"] == (False, False)
+    assert hints[f"revoke_{DOMAIN}_access"] == (False, True)
+    assert hints["check_provisioning_status"][0] is True
+    assert len(DECLARED[f"{ConsentTools.__module__}.{DOMAIN}"]) == 5
 
 
 @pytest.mark.parametrize("name", ["check_provisioning_status", "list_tools"])
@@ -203,6 +225,40 @@ def test_the_one_user_of_stdio_has_commands(
     assert "with openid; it ends" in printed[1]
     assert printed[2] == "revoked"
     assert provider.revoked == ["t"]
+
+
+def test_the_commands_name_what_renews_itself_and_what_the_provider_was_not_told(
+    provider: Provider,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    database = str(tmp_path / "consent.db")
+    values = make_environment(provider, CONSENT_DATABASE=database, SECRET_KEYS=SECRET)
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    server = make_cloud_server(provider, consent_database=database, secret_keys=SECRET)
+    now = time.time()
+    tokens = {"access_token": "t", "refresh_token": "r"}
+    grant = Grant(subject="ann", expires_at=now + 60, granted_at=now, **tokens)
+    anyio.run(flow.consent_of(server).keep, flow.LOCAL, grant)
+    commands.status()
+    provider.wrong["down"] = ["/.well-known/openid-configuration"]
+    commands.revoke()
+    granted, removed = capsys.readouterr().out.splitlines()
+    assert granted.endswith("it renews itself")
+    assert removed.startswith("removed here; the provider could not be notified")
+
+
+def test_without_offline_access_the_commands_have_nothing_to_do(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = make_environment(provider, ENABLE_OFFLINE_ACCESS="false")
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    for command in (commands.status, commands.revoke):
+        with pytest.raises(SystemExit, match=r"^nothing is kept in pass-through mode$"):
+            command()
 
 
 def test_the_commands_have_names() -> None:

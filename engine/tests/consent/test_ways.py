@@ -307,9 +307,48 @@ async def test_a_real_browser_completes_the_login(
     assert (await load_grant(server, "ann")).subject == "ann"
 
 
-async def test_progress_goes_to_the_caller_with_a_progress_token(
-    provider: Provider, browser: Browser
+async def test_an_answer_of_another_kind_is_none(
+    provider: Provider,
 ) -> None:
+    async with begin_call(make_cloud_server(provider), MODERN) as call:
+        refusal = text_of(await call.go_on({"roots": []}))
+        assert refusal == f"{REQUIRED}. Login cancelled by user; nothing was done."
+
+
+async def test_a_request_without_metadata_is_answered(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("copier_fastmcp_engine.consent.elicitation.SETTLE", 0.0)
+    server = make_cloud_server(provider)
+    async with begin_call(server, LEGACY, "form", tool="check_logged_in") as call:
+        await call.raw.post(id=50, method="tools/call", params=call.whole)
+        while len(call.raw.asked) < 2:
+            await call.raw.next()
+        await call.raw.post(id=call.raw.asked[-1]["id"], result=YES)
+        done = await call.raw.receive(50)
+        status = {"status": "Login not detected"}
+        assert done["result"]["structuredContent"] == status
+
+
+async def test_a_link_is_waited_for_longer_than_a_form(
+    provider: Provider, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("copier_fastmcp_engine.consent.elicitation.SETTLE", 0.0)
+    server = make_cloud_server(provider)
+    async with begin_call(server, LEGACY, tool="check_logged_in") as call:
+        await call.raw.post(id=call.message["id"], result={"action": "accept"})
+        await anyio.sleep(0.1)
+        assert await browser.walk(call.link, "ann") == COMPLETE
+        done = await call.raw.receive(call.number)
+        assert done["result"]["structuredContent"] == {"status": "yes"}
+
+
+async def test_progress_goes_to_the_caller_with_a_progress_token(
+    provider: Provider, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Who sees progress waits for as long as the link is open
+    monkeypatch.setattr("copier_fastmcp_engine.consent.elicitation.WAIT", 0.0)
+    monkeypatch.setattr("copier_fastmcp_engine.consent.elicitation.PACE", 60.0)
     async with begin_call(make_cloud_server(provider), MODERN) as call:
         meta = {"progressToken": "mine"}
         result = call.message["result"]
@@ -330,5 +369,7 @@ async def test_progress_goes_to_the_caller_with_a_progress_token(
         (word,) = call.raw.heard
         assert word["method"] == "notifications/progress"
         assert word["params"]["progressToken"] == "mine"
+        await anyio.sleep(0.3)  # a second look, within the pace of the reports
         assert await browser.walk(call.link, "ann") == COMPLETE
         assert "structuredContent" in (await call.raw.receive(77))["result"]
+        assert len(call.raw.heard) == 1

@@ -79,10 +79,10 @@ class Provider:
     @classmethod
     def fresh(cls) -> "Provider":
         """Return the provider of this process, without the state of earlier tests."""
-        if cls.shared is None or cls.shared_by != os.getpid():
+        cls.shared = cls.shared or cls()
+        if cls.shared_by != os.getpid():
             cls.shared_by = os.getpid()
             logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
-            cls.shared = cls()
             server = make_server("127.0.0.1", 0, cls.shared, threaded=True)
             cls.shared.issuer = f"http://127.0.0.1:{server.server_port}"
             thread = threading.Thread(

@@ -7,11 +7,12 @@ import httpx2
 import pytest
 from fastmcp import Context
 from pydantic import BaseModel, Field
+from starlette.applications import Starlette
 
 from copier_fastmcp_engine.confirmation.questions import ask
 from copier_fastmcp_engine.declarations import action
 from copier_fastmcp_engine.guard import guard_of
-from copier_fastmcp_engine.pages.routes import read_values
+from copier_fastmcp_engine.pages.routes import Shown, read_values, routes
 from engine.tests.engine_support.paging import (
     PAGE_SETTINGS,
     answer_page,
@@ -33,6 +34,7 @@ class Parcel(BaseModel):
     note: str = ""
     express: bool = True
     fragile: bool = False
+    insured: bool
     country: Literal["DE", "FR"] = "FR"
 
 
@@ -75,6 +77,8 @@ async def test_a_page_shows_each_field_as_its_type(
         "note": '<input type="text" name="field-note" value="">',
         "express": '<input type="checkbox" name="field-express" checked>',
         "fragile": '<input type="checkbox" name="field-fragile">',
+        # Required, but not to be ticked
+        "insured": '<input type="checkbox" name="field-insured">',
         "country": '<select name="field-country">',
     }
     assert "<option>DE</option><option selected>FR</option>" in page
@@ -86,14 +90,28 @@ async def test_a_page_shows_each_field_as_its_type(
 async def test_a_form_that_is_sent_fills_in_the_model(
     server: Any, browser: httpx2.AsyncClient, era: str
 ) -> None:
-    fields = {"field-street": "Main", "field-weight": "1.5", "field-fragile": "on"}
+    fields = {
+        "field-street": "Main",
+        "field-weight": "1.5",
+        "field-fragile": "on",
+        "field-country": "DE",
+    }
     async with connect(server, era, can={}) as raw:
         link = find_link(await send(raw))
         wrong = fields | {"field-floors": "many"}
         assert await answer_page(browser, link, **wrong) == 400
         assert await answer_page(browser, link, **fields) == 200
         assert text_of(await send(raw)) == "sent"
-    parcel = Parcel(street="Main", weight=1.5, express=False, fragile=True)
+        # What was filled in answers one call
+        assert find_link(await send(raw)) != link
+    parcel = Parcel(
+        street="Main",
+        weight=1.5,
+        express=False,
+        fragile=True,
+        insured=False,
+        country="DE",
+    )
     assert [parcel.model_dump_json()] == DONE
 
 
@@ -118,6 +136,7 @@ async def test_fields_are_read_in_their_types() -> None:
         "weight": 1.5,
         "express": True,
         "fragile": False,
+        "insured": False,
     }
 
 
@@ -137,6 +156,57 @@ async def test_a_field_that_does_not_fit_is_refused(
     fields = {"field-street": "a", "field-floors": "4", "field-weight": "1.5"}
     with pytest.raises(ValueError, match=line):
         read_values(Parcel.model_json_schema(), fields | sent)
+
+
+class OnePage:
+    """Pages of which one is open, whatever the link.
+
+    Args:
+        schema: The schema of its form, if it has one.
+        is_overtaken: Whether another answer overtakes each answer.
+    """
+
+    def __init__(
+        self, schema: Message | None = None, *, is_overtaken: bool = False
+    ) -> None:
+        """Keep what the page is."""
+        self.schema = schema
+        self.is_overtaken = is_overtaken
+
+    async def find_shown(self, link: str) -> Shown:
+        """Return the page."""
+        base = "http://127.0.0.1:1"
+        return Shown("notes", "send", "Where to?", [], [], base, self.schema)
+
+    async def decide(
+        self, link: str, approved: bool, values: dict[str, Any] | None = None
+    ) -> bool:
+        """Take the answer."""
+        return not self.is_overtaken
+
+
+def open_browser(pages: OnePage) -> httpx2.AsyncClient:
+    """Return a browser that reaches these pages."""
+    transport = httpx2.ASGITransport(Starlette(routes=routes(pages)))
+    return httpx2.AsyncClient(transport=transport)
+
+
+async def test_a_field_without_a_title_is_shown_by_its_name() -> None:
+    schema = {"properties": {"street": {"type": "string"}}, "required": ["street"]}
+    async with open_browser(OnePage(schema)) as browser:
+        page = await browser.get("http://127.0.0.1:1/confirm?link=a")
+    assert "<label>street<br>" in page.text
+    with pytest.raises(ValueError, match=r"^street is empty$"):
+        read_values(schema, {})
+
+
+@pytest.mark.parametrize(("is_overtaken", "status"), [(False, 200), (True, 410)])
+async def test_an_answer_that_another_one_overtakes_is_told_so(
+    is_overtaken: bool, status: int
+) -> None:
+    async with open_browser(OnePage(is_overtaken=is_overtaken)) as browser:
+        link = "http://127.0.0.1:1/confirm?link=a"
+        assert await answer_page(browser, link) == status
 
 
 async def test_a_form_is_not_answered_without_its_values(

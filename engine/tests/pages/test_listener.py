@@ -80,6 +80,12 @@ def test_the_access_log_of_a_server_keeps_its_lines_without_their_queries() -> N
     assert plain.args == ("127.0.0.1:1?2", "/mcp", 200)
 
 
+def test_a_line_of_the_access_log_with_named_values_stays_as_it_is() -> None:
+    line = logging.makeLogRecord({"msg": "%(path)s", "args": {"path": "/mcp"}})
+    assert listener_module.REDACTED.filter(line)
+    assert line.getMessage() == "/mcp"
+
+
 @pytest.mark.anyio
 async def test_a_listener_stays_until_the_last_page_is_over(
     browser: httpx2.AsyncClient,
@@ -95,6 +101,29 @@ async def test_a_listener_stays_until_the_last_page_is_over(
     listener.close("a page")
     assert (await browser.get(base)).text == "told"
     listener.close("another page")
+
+
+@pytest.mark.anyio
+async def test_a_listener_whose_server_ends_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The next page gets another one."""
+
+    async def end(*arguments: object) -> None:
+        pass
+
+    monkeypatch.setattr(listener_module._Server, "serve", end)
+    listener = page.Listener([])
+    await listener.open(time.time() + 600)
+    with anyio.fail_after(PATIENCE):
+        await listener._task
+
+
+def test_a_page_that_was_never_served_here_leaves_nothing_when_it_closes() -> None:
+    """Over HTTP a decision closes a page that this listener does not have."""
+    listener = page.Listener([])
+    listener.close("a page over HTTP")
+    assert listener._held == {}
 
 
 def bind_as_a_squatter(port: int, host: str) -> socket.socket:

@@ -1,16 +1,22 @@
 """How a page is opened: in a browser of this machine, through a client that shows links, or not at all."""
 
 import sys
+import time
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import anyio
 import httpx2
 import pytest
+from fastmcp import FastMCP
 from listening import PATIENCE
 
+from copier_fastmcp_engine.confirmation.pending import COLLECTION
+from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.pages import pages
 from engine.tests.engine_support.paging import (
     CALL,
@@ -48,6 +54,29 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         Path(unquote(urlsplit(address).path)).unlink(missing_ok=True)
 
 
+async def wait_for_page(
+    browser: httpx2.AsyncClient, opened: list[str], number: int
+) -> str:
+    """Return the link of the page that was opened as the first, the second and so on, once it is shown."""
+    with anyio.fail_after(PATIENCE):
+        while len(opened) < number:
+            await anyio.sleep(0.01)
+        file = Path(unquote(urlsplit(opened[number - 1]).path))
+        link = find_link(file.read_text())
+        while (await browser.get(link)).status_code != 200:
+            await anyio.sleep(0.01)
+    return link
+
+
+async def end_page(server: FastMCP[Any]) -> None:
+    """Let the open page of a server end, without a decision."""
+    gate = guard_of(server).gate
+    store: Any = gate.store
+    keys = await store.keys(collection=COLLECTION)
+    (key,) = [key for key in keys if key.startswith("page-")]
+    assert await gate.take(key)
+
+
 async def test_a_browser_of_this_machine_is_opened_and_no_process_shows_the_link(
     browser: httpx2.AsyncClient, opened: list[str], era: str
 ) -> None:
@@ -79,10 +108,25 @@ async def test_three_pages_a_minute_open_by_themselves(
 ) -> None:
     names = ["a", "b", "c", "d"] if era == MODERN else ["a", "b", "c"]
     async with connect(make_page_server(), era, can={}) as raw:
-        for name in names:
-            message = await call_wipe(raw, arguments={"name": name})
-            assert ("link=" in str(message)) == (name == "d")
+        # A browser that opens is not waited for: three times three seconds
+        with anyio.fail_after(9):
+            for name in names:
+                message = await call_wipe(raw, arguments={"name": name})
+                assert ("link=" in str(message)) == (name == "d")
     assert len(opened) == 3
+
+
+async def test_pages_open_by_themselves_again_a_minute_later(
+    monkeypatch: pytest.MonkeyPatch, opened: list[str], era: str
+) -> None:
+    later = time.time() + 61
+    async with connect(make_page_server(), era, can={}) as raw:
+        for name in ["a", "b", "c"]:
+            await call_wipe(raw, arguments={"name": name})
+        monkeypatch.setattr(pages, "time", SimpleNamespace(time=lambda: later))
+        message = await call_wipe(raw, arguments={"name": "d"})
+    assert "link=" not in str(message)
+    assert len(opened) == 4
 
 
 @pytest.mark.parametrize("fails", [False, None], ids=["says-no", "raises"])
@@ -94,6 +138,7 @@ async def test_where_no_browser_opens_the_link_is_in_the_answer(
 ) -> None:
     def refuse(address: str) -> bool:
         opened.append(address)
+        time.sleep(0.1)  # a browser takes a while to fail
         if fails is None:
             raise webbrowser.Error("no browser")
         return False
@@ -124,6 +169,18 @@ async def test_a_browser_is_opened_where_there_is_a_screen(
     assert len(opened) == bool(screen)
 
 
+@pytest.mark.parametrize("platform", ["win32", "darwin"])
+async def test_a_browser_is_opened_on_windows_and_macos(
+    monkeypatch: pytest.MonkeyPatch, opened: list[str], platform: str, era: str
+) -> None:
+    monkeypatch.delenv("DISPLAY")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setattr(pages, "sys", SimpleNamespace(platform=platform))
+    async with connect(make_page_server(), era, can={}) as raw:
+        assert "link=" not in str(await call_wipe(raw))
+    assert len(opened) == 1
+
+
 async def test_no_browser_is_opened_where_that_is_set(
     opened: list[str], era: str
 ) -> None:
@@ -150,7 +207,7 @@ async def test_without_a_user_at_the_machine_the_call_is_refused(
 
 @pytest.mark.parametrize("word", ["approve", "decline", "nothing"])
 async def test_a_client_that_supports_links_shows_the_page(
-    browser: httpx2.AsyncClient, word: str, era: str
+    browser: httpx2.AsyncClient, opened: list[str], word: str, era: str
 ) -> None:
     async with connect(make_page_server(), era, {"action": "accept"}, can=URL) as raw:
 
@@ -179,6 +236,33 @@ async def test_a_client_that_supports_links_shows_the_page(
     if word == "approve":
         assert message["result"]["structuredContent"]["approved_by"] == "person"
     assert (["a"] if word == "approve" else []) == DONE
+    assert opened == []
+
+
+async def test_a_question_of_a_body_whose_page_ends_is_not_answered(
+    browser: httpx2.AsyncClient,
+    monkeypatch: pytest.MonkeyPatch,
+    opened: list[str],
+    era: str,
+) -> None:
+    """Although the call itself was approved, and so counts as applied."""
+    monkeypatch.setattr(pages, "WAIT", 10.0 * PATIENCE)
+    call = CALL | {"name": "wipe_halves"}
+    server = make_page_server()
+    async with connect(server, era, can={}) as raw:
+        number = await raw.send("tools/call", **call)
+        link = await wait_for_page(browser, opened, 1)
+        assert await answer_page(browser, link) == 200
+        await wait_for_page(browser, opened, 2)
+        # Another call joins the page, and is not told that it was applied
+        monkeypatch.setattr(pages, "WAIT", 0.0)
+        assert outcome(await call_wipe(raw, **call)) == "waiting"
+        monkeypatch.setattr(pages, "WAIT", 10.0 * PATIENCE)
+        await end_page(server)
+        await wait_for_page(browser, opened, 3)
+        await end_page(server)
+        assert outcome(await raw.receive(number)) == "applied"
+    assert DONE == []
 
 
 @pytest.mark.parametrize(
@@ -205,4 +289,14 @@ async def test_a_person_who_does_not_open_the_link_declines(
     async with connect(make_page_server(), era, {"action": "decline"}, can=URL) as raw:
         assert outcome(await call_wipe(raw)) == "declined"
         assert outcome(await call_wipe(raw)) == "declined"
+    assert DONE == []
+
+
+async def test_a_client_that_cannot_show_its_link_declines_nothing(era: str) -> None:
+    answers: dict[str, Message] = {
+        LEGACY: {"error": {"code": -32601, "message": "what?"}},
+        MODERN: {"roots": []},
+    }
+    async with connect(make_page_server(), era, answers[era], can=URL) as raw:
+        assert outcome(await call_wipe(raw)) == "waiting"
     assert DONE == []

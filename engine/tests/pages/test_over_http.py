@@ -1,5 +1,7 @@
 """Pages of a server over HTTP: they are served where the server is, and their cookie stays there."""
 
+import logging
+import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,6 +11,7 @@ import pytest
 from fastmcp import Client, FastMCP
 
 from copier_fastmcp_engine.pages import pages
+from copier_fastmcp_engine.pages.listener import REDACTED
 from engine.tests.engine_support.http_serving import serve_http
 from engine.tests.engine_support.paging import (
     PAGE_SETTINGS,
@@ -58,6 +61,31 @@ async def test_a_page_is_served_by_the_server_itself(
         assert await answer_page(browser, link_of(waiting)) == 200
         assert (await wipe(client))["outcome"] == "applied"
     assert DONE == ["a"]
+
+
+async def test_a_link_is_not_in_the_access_log_of_the_server(
+    browser: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "uvicorn.access")
+    # Which the servers of other tests may have added
+    logging.getLogger("uvicorn.access").removeFilter(REDACTED)
+    async with serve_pages() as (_, client):
+        assert (await browser.get(link_of(await wipe(client)))).status_code == 200
+    lines = [r.getMessage() for r in caplog.records if r.name == "uvicorn.access"]
+    assert any("GET /confirm" in line for line in lines)
+    assert "link=" not in "".join(lines)
+
+
+async def test_no_browser_of_the_machine_of_the_server_is_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its users sit elsewhere, and whoever sits there did not call."""
+    opened: list[str] = []
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    async with serve_pages() as (base, client):
+        assert link_of(await wipe(client)).startswith(base)
+    assert opened == []
 
 
 async def test_a_page_behind_a_proxy_has_the_address_of_the_proxy(

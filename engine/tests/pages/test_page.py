@@ -14,6 +14,7 @@ import anyio
 import httpx2
 import pytest
 from fastmcp import Context
+from listening import PATIENCE
 
 from copier_fastmcp_engine.confirmation.gate import require_confirmation
 from copier_fastmcp_engine.confirmation.pending import COLLECTION
@@ -302,7 +303,68 @@ async def test_one_page_is_open_for_many_calls_and_all_of_them_end(
     assert DONE == ["a"]
 
 
-async def test_pages_are_limited_for_each_caller(era: str) -> None:
+async def test_a_decision_while_a_call_looks_for_its_page_counts(
+    browser: httpx2.AsyncClient, era: str
+) -> None:
+    server = make_page_server()
+    lock = guard_of(server).gate.pages._lock
+    async with connect_without_forms(server, era) as raw:
+        link = await call_for_link(raw)
+        async with lock:
+            number = await raw.send("tools/call", **CALL)
+            while not lock.statistics().tasks_waiting:
+                await anyio.sleep(0.01)
+            assert await answer_page(browser, link) == 200
+        assert outcome(await raw.receive(number)) == "applied"
+    assert DONE == ["a"]
+
+
+async def test_a_call_that_waits_is_told_of_the_one_that_is_being_applied(
+    browser: httpx2.AsyncClient, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also before the other call has noted that it runs, as over a slow store."""
+    monkeypatch.setattr(page, "WAIT", 10.0 * PATIENCE)
+    server = make_page_server()
+    gate = guard_of(server).gate
+    put = gate.put
+
+    async def put_slowly(name: str, entry: Any, *options: Any) -> None:
+        if "applied" in entry:
+            await anyio.sleep(0.3)
+        await put(name, entry, *options)
+
+    monkeypatch.setattr(gate, "put", put_slowly)
+    async with connect_without_forms(server, era) as raw:
+        link = await call_for_link(raw)
+        numbers = [await raw.send("tools/call", **CALL) for _ in range(2)]
+        await anyio.sleep(0.1)
+        assert await answer_page(browser, link) == 200
+        messages = []
+        with anyio.fail_after(PATIENCE):
+            for number in numbers:
+                messages.append(await raw.receive(number))
+    messages.sort(key=outcome)
+    assert [outcome(message) for message in messages] == ["applied", "error"]
+    assert "was applied before" in text_of(messages[1])
+    assert DONE == ["a"]
+
+
+async def test_a_call_that_waits_ends_with_its_page(
+    era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "WAIT", 10.0 * PATIENCE)
+    server = make_page_server()
+    guard_of(server).gate.seconds = 1
+    async with connect_without_forms(server, era) as raw:
+        assert await call_for_outcome(raw) == "waiting"
+        with anyio.fail_after(PATIENCE):
+            assert await call_for_outcome(raw) == "timed_out"
+    assert DONE == []
+
+
+async def test_pages_are_limited_for_each_caller(
+    era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with connect_without_forms(make_page_server(), era) as raw:
         for name in "abc":
             with user("ann"):
@@ -318,6 +380,10 @@ async def test_pages_are_limited_for_each_caller(era: str) -> None:
             assert 30 < int(seconds[1]) <= 61
             assert await call_for_outcome(raw, arguments={"name": "c"}) == "waiting"
         with user("bob"):
+            assert await call_for_outcome(raw, arguments={"name": "d"}) == "waiting"
+        later = time.time() + 61
+        monkeypatch.setattr(page, "time", SimpleNamespace(time=lambda: later))
+        with user("ann"):
             assert await call_for_outcome(raw, arguments={"name": "d"}) == "waiting"
 
 
@@ -350,8 +416,14 @@ async def test_a_body_that_asks_has_a_page_for_each_question(
         for word in ("approve", "approve", "decline"):
             message = await call_wipe(raw, name="wipe_halves")
             assert outcome(message) == "waiting"
+            # A second call waits at the same page, also at that of a later question
+            link = find_link(message)
+            assert await call_for_link(raw, name="wipe_halves") == link
             assert await answer_page(browser, find_link(message), word) == 200
         assert await call_for_outcome(raw, name="wipe_halves") == "applied"
+        # The no to the last question answers no second call, with the earlier yes
+        repeated = await call_wipe(raw, name="wipe_halves")
+        assert "was applied before" in text_of(repeated)
     assert DONE == ["a0"]
 
 
@@ -397,6 +469,24 @@ async def test_an_expired_page_is_over(
         assert await answer_page(browser, link) == 410
         assert await call_for_link(raw) != link
     assert DONE == []
+
+
+async def test_the_link_of_an_expired_page_does_not_answer_the_next_page(
+    browser: httpx2.AsyncClient, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = make_page_server()
+    pages = guard_of(server).gate.pages
+    async with connect_without_forms(server, era) as raw:
+        old = await call_for_link(raw)
+        later = time.time() + 601
+        monkeypatch.setattr(page, "time", SimpleNamespace(time=lambda: later))
+        new = await call_for_link(raw)
+        assert (await browser.get(old)).status_code == 410
+        assert not await pages.decide(old.partition("link=")[2], approved=True)
+        assert await call_for_outcome(raw) == "waiting"
+        assert await answer_page(browser, new) == 200
+        assert await call_for_outcome(raw) == "applied"
+    assert DONE == ["a"]
 
 
 async def test_replicas_share_a_page(

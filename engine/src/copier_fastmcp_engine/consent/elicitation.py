@@ -286,7 +286,7 @@ async def _outcome(
         return "Login declined by user."
     seconds = WAIT if method == "url" else SETTLE
     request = ctx.request_context
-    if request and request.meta and request.meta.get("progress_token") is not None:
+    if request and request.meta and request.meta.get("progressToken") is not None:
         seconds = max(seconds, elicitation.expires_at - time.time())
     after = await track(ctx, consent, elicitation, seconds)
     if after.status == "failed":

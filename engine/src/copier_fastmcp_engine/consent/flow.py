@@ -132,12 +132,12 @@ class Consent(Grants):
     async def _open_elicitation(self, user: User, base: str, now: float) -> Elicitation:
         row = await self.store.get("current", user.key)
         open_ = await self.elicitation(row["id"]) if row else None
-        remaining = (
-            open_.expires_at - now
-            if open_ and open_.waits and open_.base == base
-            else 0
-        )
-        if open_ and remaining > self.seconds / 2:
+        if (
+            open_
+            and open_.waits
+            and open_.base == base
+            and open_.expires_at - now > self.seconds / 2
+        ):
             return open_
         if not await self.store.count("starts", user.key, MOST_LINKS, WITHIN):
             minutes = WITHIN // 60

@@ -76,7 +76,7 @@ class ConsentMiddleware(Middleware):
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
     ) -> Any:
         """Let a request through; calls that bodies make of each other leave through the first."""
-        ctx = context.fastmcp_context or get_context()
+        ctx = get_context()
         outermost = (
             ctx.request_context is None or _within.get() is not ctx.request_context
         )

@@ -174,9 +174,10 @@ class ConsentSettings(PolicySettings):
 
     def _sees_its_cookie(self, callback: str) -> bool:
         """Tell whether the callback receives the cookie of the link: both have one scheme and one host."""
-        back, server = urlsplit(callback), urlsplit(self.server_url or "")
+        back = urlsplit(callback)
         if self.server_url is None:
             return back.scheme == "http" and back.hostname in HERE
+        server = urlsplit(self.server_url)
         return (back.scheme, back.hostname) == (server.scheme, server.hostname)
 
 
