@@ -52,8 +52,8 @@ NOTHING_PENDING = (
     "Nothing was changed."
 )
 Method = Literal["elicitation", "input_required", "two_step", "page", "refuse"]
-# A pending confirmation: the question `asked`, `answers` to earlier ones; once it is answered also `answer`, its `way`
-# and `by` whom
+# A pending confirmation: the question `asked`, `answers` to earlier ones; once it is answered also `answer`, its `way`,
+# `by` whom, and whether the call `is_marked` as applied already
 Entry = Mapping[str, Any]
 
 
@@ -327,8 +327,8 @@ async def run_gated(
 async def _apply(call: Call, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
     """Run an approved call once; a later call with the same approval learns that it was applied."""
     approved_by = call.approved_by
-    method = call.loaded.get("way")
-    if method == "page":
+    has_steps = call.loaded.get("way") in ("two_step", "page")
+    if has_steps and not call.loaded.get("is_marked"):
         await call.gate.put(call.applied_marker, {"applied": call.tool})
     is_done = False
     try:
@@ -338,7 +338,7 @@ async def _apply(call: Call, run: Callable[[], Awaitable[ToolResult]]) -> ToolRe
             raise await _continue_round(call, result.input_required)
         is_done = not result.is_error
     finally:
-        if method in ("two_step", "page") and not is_done:
+        if has_steps and not is_done:
             await call.gate.take(call.applied_marker)
         call.answers.pop(call.key, None)
         call.applied.append(call.tool)
@@ -513,6 +513,7 @@ async def _load_answer(call: Call, method: Method) -> None:
                 **previewed,
                 "by": "client",
                 "answer": ConfirmationResult.CONFIRMED,
+                "is_marked": True,
             }
     elif method == "page":
         entry = await call.gate.pages.answer_for(call.key)

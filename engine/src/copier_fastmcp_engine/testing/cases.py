@@ -220,6 +220,7 @@ class Variants:
         self.tool = tool
         self.behavior = behavior
         self.arguments = case.arguments
+        self.is_declared = bool(case.identities)
         self.names = names
         self.versions = versions
         self.required = tool.wire["inputSchema"].get("required", ())
@@ -360,7 +361,9 @@ class Variants:
         """Tell whether a parameter names a record, or may do so."""
         if self.behavior == "read":
             return name in self.names or isinstance(value, str)
-        return name in self.names or (self.behavior == "delete" and is_filter(name))
+        if name in self.names:
+            return True
+        return self.behavior == "delete" and is_filter(name) and not self.is_declared
 
     def _vary_version(self, name: str, value: str | int) -> Iterator[Variant]:
         """Yield variants with a version that is not the record's."""

@@ -410,15 +410,21 @@ class Judge:
 
     def _find_unfiltered(self, variant: Variant, step: Step) -> Problem | None:
         """Return what a delete removed though one of the arguments that name the record names none."""
-        removed = [change for change in step.changes if change.is_removed]
+        removed = []
+        for change in step.changes:
+            key = f"{change.place[0]}/"
+            may_be_lost = any(key.startswith(f"{lost}/") for lost in variant.loses)
+            if change.is_removed and not may_be_lost:
+                removed.append(change)
         if not variant.names_nothing or not removed:
             return None
-        for name, value in variant.arguments.items():
-            if is_filter(name) and not _is_stored(name, value, step.old):
-                text = f"it removed {format_changes(removed)}, though no record has {name}={value!r}"
-                remedy = "refuse what does not exist, or remove nothing"
-                return Problem("named-record-proven", text, remedy)
-        return None
+        name, _, _ = variant.name.partition("=")
+        value = variant.arguments.get(name)
+        if not is_filter(name) or _is_stored(name, value, step.old):
+            return None
+        text = f"it removed {format_changes(removed)}, though no record has {name}={value!r}"
+        remedy = "refuse what does not exist, or remove nothing"
+        return Problem("named-record-proven", text, remedy)
 
     def _find_unnamed(self, variant: Variant, step: Step, story: str) -> Problem | None:
         """Return what an existing record lost or got that the call does not name."""
