@@ -4,6 +4,7 @@ import base64
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
+import fastmcp
 import pytest
 from fastmcp import FastMCP
 from fastmcp.tools import ToolResult
@@ -23,6 +24,7 @@ from engine.tests.engine_support.targets import (
     make_target_server,
 )
 
+FASTMCP = tuple(int(part) for part in fastmcp.__version__.split(".")[:2])
 YES: Message = {"action": "accept", "content": {"confirm": True}}
 BYTES = b"\x89\xff"
 DATA = base64.b64encode(BYTES).decode()
@@ -187,7 +189,8 @@ async def test_the_result_is_returned_with_the_envelope(
         definition, message = await call_and_approve(server, era, function.__name__)
     finally:
         vars(function).pop("__declaration__", None)
-    if kind == "not-json" and not declared:
+    # FastMCP refuses such a result since 4.2
+    if kind == "not-json" and not declared and FASTMCP >= (4, 2):
         assert outcome(message) == "error"
         return
     answer = message["result"]
