@@ -195,7 +195,7 @@ async def serve(
     run: Callable[[dict[str, Any]], Awaitable[ToolResult]],
     *,
     has_gate: bool,
-    passes_confirm: bool = False,
+    passes_confirm: bool,
     **options: Any,
 ) -> ToolResult:
     """Run a tool as a `Call`; a question out of a body, however deep, becomes the result of the outermost tool.
