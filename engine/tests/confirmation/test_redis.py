@@ -11,6 +11,7 @@ import pytest
 from fastmcp import FastMCP
 from listening import free_port, running
 
+from copier_fastmcp_engine.confirmation import pending
 from copier_fastmcp_engine.confirmation.pending import COLLECTION, PendingStore
 from copier_fastmcp_engine.declarations import delete
 from copier_fastmcp_engine.guard import guard_of
@@ -206,6 +207,51 @@ async def test_of_exchanges_at_once_one_gets_the_entry_and_leaves_its_own(
     assert [taken[number] for number in winners] == [{"asked": "a"}]
     assert left == {"applied": winners[0]}
     assert is_gone
+
+
+async def test_an_exchange_takes_one_command(
+    port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object, **options: object) -> None:
+        raise AssertionError("another call may come between two commands")
+
+    pytest.importorskip("redis")
+    with redis_on(port, tmp_path):
+        where = f"redis://127.0.0.1:{port}/0"
+        store = PendingStore(TWO_STEP, where, 600, make_audit_log())
+        await store.put("preview-a", {"asked": "a"})
+        monkeypatch.setattr(store.store, "take", fail)
+        entry = await store.exchange("preview-a", "done-a", {"applied": "a"})
+        left = await store.get("done-a")
+        await close(store.store)
+    assert (entry, left) == ({"asked": "a"}, {"applied": "a"})
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "is_kept"),
+    [
+        ("preview-a", 9_000, True),
+        ("preview-a", 20_000, False),
+        ("preview-b", 20_000, True),
+    ],
+    ids=["in place of another", "too large for all", "of nothing"],
+)
+async def test_an_exchange_counts_the_space_of_both_entries(
+    entries_of: str,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    size: int,
+    is_kept: bool,
+) -> None:
+    monkeypatch.setattr(pending, "MAX_BYTES", 35_000)
+    store = PendingStore(TWO_STEP, entries_of, 600, make_audit_log())
+    for key in ("first", "second", "preview-a"):
+        await store.put(key, {"sealed": "x" * 9_000})
+    await store.exchange(name, "done-a", {"sealed": "x" * size})
+    first, second = await store.get("first"), await store.get("second")
+    await close(store.store)
+    assert (first is not None) is is_kept
+    assert second
 
 
 async def test_what_an_exchange_leaves_is_gone_when_its_time_is_over(
