@@ -100,6 +100,10 @@ class Variant:
     is_at_edge: bool = False
     names_nothing: bool = False
 
+    def may_lose(self, key: str) -> bool:
+        """Tell whether it may lose what is at a key of the snapshot, or below one of its own."""
+        return any(f"{key}/".startswith(f"{lost}/") for lost in self.loses)
+
 
 def parse_probe(path: Path) -> dict[str, Any]:
     """Return what a probe assigns and defines, without running it.

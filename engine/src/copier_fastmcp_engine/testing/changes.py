@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 Place = tuple[str, ...]
@@ -286,6 +287,15 @@ class Step:
         self.lost: list[Change] = []
         self.moved: list[Change] = []
         self._sort_changes()
+
+    @cached_property
+    def keys(self) -> dict[tuple[Place, str], set[str]]:
+        """The keys of the first snapshot's records, by their kind."""
+        keys: dict[tuple[Place, str], set[str]] = {}
+        for place in self.old:
+            for record in list_records(place):
+                keys.setdefault(kind_of(record), set()).add(key_of(record))
+        return keys
 
     def _list_changes(self) -> Iterator[Change]:
         remaining = set()

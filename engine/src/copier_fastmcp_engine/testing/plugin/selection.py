@@ -28,8 +28,8 @@ MATCHING = re.compile(
     r"\b(begin\w*|contain\w*|glob|like|match\w*|pattern|prefix|query|regex|search\w*|suffix|wildcards?|with)\b"
 )
 # How the arguments are called that limit by time, and on which side the records are
-EARLIER = re.compile("before|older|until")
-LATER = re.compile("after|newer|since")
+UPPER_LIMIT = re.compile("before|older|until")
+LOWER_LIMIT = re.compile("after|newer|since")
 ZONE = re.compile(r":\d\d.*(Z|[+-]\d\d:?\d\d)$")
 UNSET: tuple[Any, ...] = (None, "", [])
 
@@ -90,18 +90,9 @@ class Selection:
         for record in list_records(change.place):
             if key_of(record) in self.texts:
                 continue
-            if not self.keys.isdisjoint(self._list_keys(kind_of(record))):
+            if not self.keys.isdisjoint(self.step.keys.get(kind_of(record), set())):
                 return True
         return False
-
-    def _list_keys(self, kind: tuple[Place, str]) -> set[str]:
-        """Return the keys of the records of a kind that were there before."""
-        keys = set()
-        for place in self.step.old:
-            for record in list_records(place):
-                if kind_of(record) == kind:
-                    keys.add(key_of(record))
-        return keys
 
     def _has_other_field(self, change: Change) -> bool:
         """Tell whether a removed record has another value in the field that an argument is called after."""
@@ -121,9 +112,9 @@ class Selection:
             if moment is None or more:
                 continue
             times = self._list_times(change.place[:-1], _form_of(limit))
-            if times and EARLIER.search(name) and min(times) > moment:
+            if times and UPPER_LIMIT.search(name) and min(times) > moment:
                 return True
-            if times and LATER.search(name) and max(times) < moment:
+            if times and LOWER_LIMIT.search(name) and max(times) < moment:
                 return True
         return False
 

@@ -396,7 +396,7 @@ class Judge:
         selection = Selection(self.tool, variant.arguments, others, step)
         unselected = []
         for change in selection.list_unselected():
-            if change.place[0] not in variant.loses:
+            if not variant.may_lose(change.place[0]):
                 unselected.append(change)
         if not unselected:
             return None
@@ -412,9 +412,7 @@ class Judge:
         """Return what a delete removed though one of the arguments that name the record names none."""
         removed = []
         for change in step.changes:
-            key = f"{change.place[0]}/"
-            may_be_lost = any(key.startswith(f"{lost}/") for lost in variant.loses)
-            if change.is_removed and not may_be_lost:
+            if change.is_removed and not variant.may_lose(change.place[0]):
                 removed.append(change)
         if not variant.names_nothing or not removed:
             return None
@@ -489,8 +487,9 @@ def _find_kinds_of(key: object, places: Iterable[Place]) -> set[tuple[Place, str
     kinds = set()
     for place in places:
         for length in range(1, len(place)):
-            if place[length - 1].rpartition("/")[2] == str(key):
-                kinds.add(kind_of(place[:length]))
+            record = place[:length]
+            if key_of(record) == str(key):
+                kinds.add(kind_of(record))
     return kinds
 
 
@@ -498,7 +497,7 @@ def _is_stored(name: str, value: object, values: Mapping[Place, Any]) -> bool:
     """Tell whether a record has a value as its key, or in the field of that name."""
     text = str(value)
     for place, stored in values.items():
-        is_key = any(part.rpartition("/")[2] == text for part in place[:-1])
+        is_key = any(key_of((part,)) == text for part in place[:-1])
         if is_key or (place[-1] == name and str(stored) == text):
             return True
     return False
@@ -640,10 +639,8 @@ class Named:
             return False
         place = change.place
         stems = {place[:length] for length in range(1, len(place) + 1)}
-        key = f"{place[0]}/"
         is_new_record = change.old is None and not self.step.within(change)
         is_in_children = not self.children.isdisjoint(stems)
-        may_be_lost = any(key.startswith(f"{lost}/") for lost in self.variant.loses)
         return bool(
             self._names_place(place)
             or self._is_composed(place)
@@ -652,7 +649,7 @@ class Named:
             or str(change.old) in self.named_values
             or not self.owned.isdisjoint(stems)
             or (change.is_removed and is_in_children)
-            or may_be_lost
+            or self.variant.may_lose(place[0])
             or self._depends_on_others(change)
             or change.old in EMPTY
             or change.new in EMPTY
@@ -702,12 +699,8 @@ class Named:
 
     def _has_named_sibling(self, record: Place) -> bool:
         """Tell whether the call names another record of the same kind."""
-        kind = kind_of(record)
-        for place in self.step.old:
-            for other in list_records(place):
-                if key_of(other) in self.named_values and kind_of(other) == kind:
-                    return True
-        return False
+        keys = self.step.keys.get(kind_of(record), set())
+        return not self.named_values.isdisjoint(keys)
 
     def _is_missed(self, change: Change) -> bool:
         """Tell whether a record is gone that the call does not name, and to whose key records that stay refer."""
