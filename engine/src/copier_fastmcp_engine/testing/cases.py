@@ -37,11 +37,9 @@ WILDCARDS = ("*", "%")  # what names everything in patterns
 STRANGE = " ÄÖ "  # a text with spaces around it, in upper case, and not in ASCII
 LONG = "x" * 2000
 LIMITS = ("enum", "format", "maxLength", "minLength", "pattern")  # of a text
-FIRST = "only the first of "  # how the name of a case begins that names fewer records
-AFTER_ABSENT = "a record that does not exist first in "
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TARGET = re.compile(
-    "new_|to_|target|dest"
+    "new_|into_|to_|target|dest"
 )  # how parameters begin that name where something goes
 # Parameters whose empty text names the root
 FOLDER = re.compile("dir|file|folder|path|prefix|uri|url")
@@ -85,20 +83,26 @@ class Variant:
     Attributes:
         arguments: What the first call gets.
         name: What differs from what the author arranged; empty where nothing does.
+        varied: The parameter whose value is not the one that the author arranged; empty where that is none, or several.
         repeat_arguments: What the second call gets, where that is something else.
         loses: As in `Case`.
         identities: The parameters that name the record.
         is_at_edge: Whether a second call proves nothing more.
         names_nothing: Whether its identity is that of no record, so that it may change none.
+        names_fewer: Whether it names fewer of the records that are there, or one that is not there before them.
+        has_other_version: Whether its version is not the record's.
     """
 
     arguments: Arguments
     name: str = ""
+    varied: str = ""
     repeat_arguments: Arguments | None = None
     loses: Collection[str] = ()
     identities: Collection[str] = ()
     is_at_edge: bool = False
     names_nothing: bool = False
+    names_fewer: bool = False
+    has_other_version: bool = False
 
     def may_lose(self, key: str) -> bool:
         """Tell whether it may lose what is at a key of the snapshot, or below one of its own."""
@@ -257,6 +261,7 @@ class Variants:
             self.plain,
             arguments=arguments,
             name=title or f"{name}={text}",
+            varied=name,
         )
 
     def _vary_parameter(
@@ -312,6 +317,7 @@ class Variants:
             variant,
             arguments=self.arguments,
             name=f"then {variant.name}",
+            varied="",
             repeat_arguments=variant.arguments,
         )
 
@@ -354,9 +360,12 @@ class Variants:
             yield self._vary(name, [absent])
             fewest = self.tool.parameters.get(name, {}).get("minItems", 0)
             if len(value) > 1 >= fewest:
-                yield self._vary(name, value[:1], f"{FIRST}{name}")
+                first = self._vary(name, value[:1], f"only the first of {name}")
+                yield replace(first, names_fewer=True)
             yield self._vary(name, [*value, absent])
-            yield self._vary(name, [absent, *value], f"{AFTER_ABSENT}{name}")
+            title = f"a record that does not exist first in {name}"
+            absent_first = self._vary(name, [absent, *value], title)
+            yield replace(absent_first, names_fewer=True)
             yield self._vary(name, [*value, *value])
             if not self.tool.parameters.get(name, {}).get("minItems"):
                 yield self._vary(name, [])
@@ -371,16 +380,20 @@ class Variants:
 
     def _vary_version(self, name: str, value: str | int) -> Iterator[Variant]:
         """Yield variants with a version that is not the record's."""
-        yield self._vary(name, other_identity(value, BEFORE), f"a stale {name}")
-        yield self._vary(name, other_identity(value, BEHIND), f"an unknown {name}")
+        versions = {
+            "a stale": other_identity(value, BEFORE),
+            "an unknown": other_identity(value, BEHIND),
+        }
         schema = self.tool.parameters.get(name, {})
         is_free = not any(key in schema for key in LIMITS)
-        if name not in self.required:
-            return
-        if isinstance(value, str) and is_free:
-            yield self._vary(name, "", f"an empty {name}")
-        if type(value) is int and value > 1 and 0 in _list_small(schema):
-            yield self._vary(name, 0, f"an empty {name}")
+        if name in self.required:
+            if isinstance(value, str) and is_free:
+                versions["an empty"] = ""
+            if type(value) is int and value > 1 and 0 in _list_small(schema):
+                versions["an empty"] = 0
+        for kind, version in versions.items():
+            variant = self._vary(name, version, f"{kind} {name}")
+            yield replace(variant, has_other_version=True)
 
     def _vary_absent(self, name: str) -> Iterator[Variant]:
         """Yield variants with identities that name no record, but may be taken for all of them."""
@@ -400,8 +413,7 @@ class Variants:
 
 def is_filter(name: str) -> bool:
     """Tell whether a parameter names a record that another one is selected by, and not where that goes."""
-    is_target = TARGET.match(name) or name.startswith("into_")
-    return name.endswith("_id") and not is_target
+    return name.endswith("_id") and not TARGET.match(name)
 
 
 def _list_small(schema: Mapping[str, Any]) -> list[int]:

@@ -774,8 +774,14 @@ def _combine(combined: list[Variant], plain: Variant, variant: Variant) -> None:
         taken = _find_changed_arguments(plain, earlier)
         if taken.keys().isdisjoint(changed):
             name = f"{earlier.name}, {variant.name}"
-            arguments = earlier.arguments | changed
-            combined[number] = replace(earlier, arguments=arguments, name=name)
+            has_other_version = earlier.has_other_version or variant.has_other_version
+            combined[number] = replace(
+                earlier,
+                arguments=earlier.arguments | changed,
+                name=name,
+                names_fewer=earlier.names_fewer or variant.names_fewer,
+                has_other_version=has_other_version,
+            )
             return
     combined.append(variant)
 

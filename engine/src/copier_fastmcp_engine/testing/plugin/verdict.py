@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases import AFTER_ABSENT, FIRST, Variant, is_filter
+from ..cases import Variant, is_filter
 from ..changes import (
     EVENT,
     Change,
@@ -41,8 +41,6 @@ ORDER = re.compile("index|number|order|position|priority|rank|seq|slot|sort")
 COUNT = re.compile("count|items|quota|remaining|size|sum|total|used")
 GROWING = re.compile("bytes|chars|length|lines|words")  # numbers of a text's parts
 REPEATS = 51  # calls that show whether a tool keeps a few records only
-# How the names of cases begin in which the version is not the record's
-WRONG_VERSION = ("a stale ", "an unknown ", "an empty ")
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,7 @@ class Judge:
             loss = loss or self._find_unfiltered(variant, first)
         if loss is not None:
             return loss
-        if variant.name.startswith(WRONG_VERSION) and first.changes:
+        if variant.has_other_version and first.changes:
             result = "refused" if refused else "accepted"
             return Problem("version-proven", f"it was {result}, and {first}")
         if self.truth["idempotent"] and not variant.repeat_arguments:
@@ -205,7 +203,7 @@ class Judge:
         if self.behavior in KEEPS and has_removed_record and not is_added:
             return Problem("behavior-proven", f"it says {self.behavior}, but {story}")
         named = self._name_places(variant, first)
-        is_fewer = variant.name.startswith((FIRST, AFTER_ABSENT)) and not refused
+        is_fewer = variant.names_fewer and not refused
         has_removed = bool(variant.name) and not is_fewer
         for change in first.changes:
             if change.ends() and not named.empties(change):
@@ -416,7 +414,7 @@ class Judge:
                 removed.append(change)
         if not variant.names_nothing or not removed:
             return None
-        name, _, _ = variant.name.partition("=")
+        name = variant.varied
         value = variant.arguments.get(name)
         if not is_filter(name) or _is_stored(name, value, step.old):
             return None
@@ -429,8 +427,7 @@ class Judge:
         named = self._name_places(variant, step)
         names = named.names
         unnamed = [change for change in step.changes if not named.allows(change)]
-        varied_name, _, _ = variant.name.partition("=")
-        if not unnamed or not (named.is_known() or varied_name in names):
+        if not unnamed or not (named.is_known() or variant.varied in names):
             return None
         shown_names = ", ".join(f"{name}={variant.arguments[name]!r}" for name in names)
         text = f"it also changed {format_changes(unnamed)}, which {shown_names} does not name: {story}"
