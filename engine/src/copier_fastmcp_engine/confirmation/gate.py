@@ -88,22 +88,43 @@ class Settlement:
 
 @dataclass(frozen=True)
 class Question:
-    """One question of a call, as it is shown.
+    """One question of a call, worded only where it is shown: most calls that answer one show nothing.
 
     Attributes:
+        key: Its name among those of the call.
+        details: What would happen, if that is known.
         is_preview: Whether the call only previews, whatever its client can show.
         schema: The form to fill in; None where the answer is yes or no.
         refusal: The message to a client that cannot show the form.
     """
 
+    call: "Call"
     key: str
-    text: str
-    details: Any
-    arguments: Mapping[str, object]
-    message: str
-    is_preview: bool
+    details: Any = None
+    own_text: str = ""
+    is_preview: bool = False
     schema: dict[str, Any] | None = None
     refusal: str = ""
+
+    @cached_property
+    def text(self) -> str:
+        """The sentence that a body asks, else the one that its declaration asks."""
+        declaration = self.call.declaration
+        if self.own_text or declaration is None:
+            return self.own_text
+        values = filled_arguments(self.call.arguments, self.call.schema)
+        return format_question(declaration, values)
+
+    @cached_property
+    def arguments(self) -> dict[str, object]:
+        """The arguments that it shows."""
+        return changed_arguments(self.call.arguments, self.call.schema)
+
+    @cached_property
+    def message(self) -> str:
+        """All that a person reads."""
+        server = self.call.ctx.fastmcp.name
+        return format_message(server, self.text, self.arguments, self.details)
 
     @property
     def form(self) -> ElicitRequestFormParams:
@@ -304,23 +325,16 @@ async def run_gated(
         raise ToolError(
             "a gated tool runs through its server only; nothing was changed"
         )
-    question = format_question(
-        declaration, filled_arguments(call.arguments, call.schema)
-    )
     details = to_jsonable_python(await preview(), fallback=str) if preview else None
-    decision = await confirm(call, call.key, question, details)
+    question = _build_question(call, call.key, details)
+    decision = await confirm(call, question)
     if decision is not ConfirmationResult.CONFIRMED:
         call.interruption = Interruption(None, decision.value)
         refusal = f"{REFUSALS[decision]}; {call.tool} changed nothing."
         if not call.has_envelope:
             raise ToolError(refusal)
-        arguments = changed_arguments(call.arguments, call.schema)
-        preview_content = {
-            "question": question,
-            "arguments": arguments,
-            "details": details,
-        }
-        return envelope_result(refusal, decision.value, preview=preview_content)
+        shown = _describe_question(question)
+        return envelope_result(refusal, decision.value, preview=shown)
     return await _apply(call, run)
 
 
@@ -375,27 +389,25 @@ async def require_confirmation(
     call = find_call(ctx) or outside_of_tools(ctx)
     call.questions += 1
     key = digest(call.key, call.questions, message)
-    return await confirm(call, key, message, to_jsonable_python(preview, fallback=str))
+    details = to_jsonable_python(preview, fallback=str)
+    return await confirm(call, _build_question(call, key, details, message))
 
 
 # 3. Ask ---------------------------------------------------------------------------------------------------------------
 
 
-async def confirm(call: Call, key: str, text: str, details: Any) -> ConfirmationResult:
+def _build_question(call: Call, key: str, details: Any, text: str = "") -> Question:
+    """Return the question whether a call may go on; the declaration's, where the body has none of its own."""
+    is_preview = call.gate.policy.preview_first and call.confirm is False
+    return Question(call, key, details, text, is_preview)
+
+
+async def confirm(call: Call, question: Question) -> ConfirmationResult:
     """Ask whether a call may go on, and return the decision.
 
     Raises:
         Exception: What the client gets instead, while there is no decision.
     """
-    arguments = changed_arguments(call.arguments, call.schema)
-    question = Question(
-        key=key,
-        text=text,
-        details=details,
-        arguments=arguments,
-        message=format_message(call.ctx.fastmcp.name, text, arguments, details),
-        is_preview=call.gate.policy.preview_first and call.confirm is False,
-    )
     settlement = await pose(call, question)
     return ConfirmationResult(settlement.outcome)
 
@@ -585,7 +597,8 @@ async def _ask_by_result(call: Call, question: Question) -> Settlement:
 
 async def _ask_on_page(call: Call, question: Question) -> Settlement:
     """Ask on a page outside the conversation, for a client that cannot show a form."""
-    about = {**_pending_entry(call, question), **_describe_question(question)}
+    shown = {**_describe_question(question), "schema": question.schema}
+    about = {**_pending_entry(call, question), **shown}
     decided = await call.gate.pages.ask(call, about)
     if not isinstance(decided, str):
         call.accept_answer("page", decided)
@@ -631,7 +644,6 @@ def _describe_question(question: Question) -> dict[str, Any]:
         "question": question.text,
         "arguments": question.arguments,
         "details": question.details,
-        "schema": question.schema,
     }
 
 
@@ -643,9 +655,7 @@ def _preview_settlement(
         # FastMCP logs the errors of resources, and this one may have a link
         error = ToolError(following, log_level=logging.DEBUG)
         return Settlement(method, outcome, error)
-    description = _describe_question(question)
-    del description["schema"]
-    preview = {**description, "next": following}
+    preview = {**_describe_question(question), "next": following}
     result = envelope_result(
         f"{question.message}\n{following}", outcome, preview=preview
     )

@@ -13,7 +13,6 @@ from . import gate
 from .elicitation import digest
 from .envelope import REFUSALS, ConfirmationResult
 from .gate import Call, Question
-from .wording import changed_arguments, format_message
 
 M = TypeVar("M", bound=BaseModel)
 ANSWER = "answer"  # the field of a form with one question
@@ -69,16 +68,12 @@ async def ask(
     call = gate.find_call(ctx) or gate.outside_of_tools(ctx)
     call.questions += 1
     schema = _form_schema(question, model, choices)
-    arguments = changed_arguments(call.arguments, call.schema)
     settlement = await gate.pose(
         call,
         Question(
+            call,
             key=digest(call.key, call.questions, question, schema),
-            text=question,
-            details=None,
-            arguments=arguments,
-            message=format_message(ctx.fastmcp.name, question, arguments, None),
-            is_preview=False,
+            own_text=question,
             schema=schema,
             refusal=_describe_refusal(call, question, choices, parameter),
         ),

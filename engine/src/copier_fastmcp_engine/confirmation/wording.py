@@ -13,7 +13,6 @@ from ..texts import cut, join_lines, shorten_value
 PARAMETER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
 MAX_VALUE = 2000  # characters of one value in a message
 MAX_DETAILS = 50  # lines of a preview
-SECRET = '"writeOnly": true'  # as Pydantic marks one in a schema
 MASK = "**********"
 
 
@@ -27,14 +26,26 @@ def _defaults(schema: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _secret_names(schema: Mapping[str, Any]) -> list[str]:
-    """Return the parameters whose values must not be shown."""
-    definitions = json.dumps(schema.get("$defs", {}))
+    """Return the parameters whose values must not be shown, as Pydantic marks them in a schema."""
+    has_secret_definition = _holds(schema.get("$defs", {}), "writeOnly")
     names = []
     for name, parameter in schema.get("properties", {}).items():
-        text = json.dumps(parameter)
-        if SECRET in text or ("$ref" in text and SECRET in definitions):
+        is_secret = _holds(parameter, "writeOnly")
+        if is_secret or (has_secret_definition and _holds(parameter, "$ref")):
             names.append(name)
     return names
+
+
+def _holds(schema: object, keyword: str) -> bool:
+    """Tell whether a schema, or a part of it, has a keyword that is true or a text; a property of that name is neither."""
+    if isinstance(schema, Mapping):
+        value = schema.get(keyword)
+        if value is True or isinstance(value, str):
+            return True
+        return _holds([*schema.values()], keyword)
+    if isinstance(schema, list):
+        return any(_holds(part, keyword) for part in schema)
+    return False
 
 
 def filled_arguments(
