@@ -1,5 +1,6 @@
 """Stored grants: renewed, withdrawn, shared by replicas, encrypted, never logged."""
 
+import contextlib
 import json
 import logging
 import sqlite3
@@ -265,3 +266,6 @@ async def test_a_grant_with_fewer_scopes_is_asked_for_again(
         make_cloud_server(provider, **stored), LEGACY, "none"
     ) as call:
         assert "structuredContent" in call.message["result"]
+    with contextlib.closing(sqlite3.connect(tmp_path / "c.db")) as database:
+        count = "SELECT count(*) FROM rows WHERE collection = 'consent-grants'"
+        assert database.execute(count).fetchone() == (1,)  # the earlier login's is gone

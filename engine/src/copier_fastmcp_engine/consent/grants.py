@@ -1,6 +1,6 @@
 """What people granted: kept, renewed before it ends, taken back. Managed by the template.
 
-A user has one grant, and each login makes a new one under a name of its own. Whoever writes late, after the user
+A user has one grant, and each login makes a new one under a name of its own and removes the earlier one. Whoever writes late, after the user
 revoked access or granted it again, writes to a name that nothing leads to any more, and takes it back.
 """
 
@@ -39,6 +39,10 @@ class Grants:
             return name, None
         row = await self.store.get("grants", name)
         if not row:
+            # A login that ended meanwhile has removed it
+            name = await self._load_name(user)
+            row = await self.store.get("grants", name) if name else None
+        if not row:
             return name, None
         grant = Grant.model_validate(row)
         scopes = set(self.provider.scope.split())
@@ -68,9 +72,12 @@ class Grants:
         """
         name = secrets.token_urlsafe(24)
         key = self._name(user)
+        earlier = await self._load_name(user)
         scopes = {"asked": grant.asked or self.provider.scope}
         await self._write(name, grant.model_copy(update=scopes))
         await self.store.put("current-grants", key, {"name": name})
+        if earlier:
+            await self.store.drop("grants", earlier)
         if await self.mark(user) in (None, mark):
             return True
         await self.store.drop("grants", name)
