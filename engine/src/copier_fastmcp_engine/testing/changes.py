@@ -262,6 +262,21 @@ def _key(kind: str, value: Any) -> tuple[str, str]:
     return kind, repr(value)
 
 
+def _find_renamed(changes: Iterable[Change]) -> set[Place]:
+    """Return the places of texts that went where another name of the same record or folder got them."""
+    arrived = set()
+    for change in changes:
+        if change.old is None and isinstance(change.new, str):
+            arrived.add((change.place[:-1], change.new))
+    renamed = set()
+    for change in changes:
+        is_text = isinstance(change.old, str) and change.old != ""
+        if change.new is None and is_text and not is_element(change.place):
+            if (change.place[:-1], change.old) in arrived:
+                renamed.add(change.place)
+    return renamed
+
+
 class Step:
     """All changes between two snapshots except those of clocks.
 
@@ -321,8 +336,12 @@ class Step:
                 arrived[_key(change.kind, change.new)] += 1
             if change.old is not None:
                 departed.add(_key(change.kind, change.old))
+        renamed = _find_renamed(self.changes)
         for change in self.changes:
             old_key = _key(change.kind, change.old)
+            if change.place in renamed:
+                self.moved.append(change)
+                continue
             if not change.keeps():
                 # Another record in the same state has not taken it over from one that stays
                 may_move = change.is_removed or not STATE.search(change.kind)

@@ -56,18 +56,21 @@ class Selection:
         words = f"{tool.name} {tool.wire.get('description') or ''}"
         self.words = words.lower().replace("_", " ")
         self.values: dict[str, set[str]] = {}
-        for name, value in arguments.items():
-            items = value if isinstance(value, list) else [value]
-            is_plain = all(isinstance(item, str | int | float) for item in items)
-            if value not in UNSET and is_plain:
-                self.values[name] = {str(item) for item in items}
-        self.texts: set[str] = set().union(*self.values.values())
+        self.texts: set[str] = set()
         self.keys: set[str] = set()
-        for name in others:
-            for text in self.values.get(name, ()):
-                # A whole number may be an amount
-                if not text.lstrip("-").isdecimal():
-                    self.keys.add(text)
+        for name, value in arguments.items():
+            fields = value if isinstance(value, Mapping) else {name: value}
+            for field, content in fields.items():
+                texts = _list_texts(content)
+                if not texts:
+                    continue
+                self.values.setdefault(field, set()).update(texts)
+                self.texts |= texts
+                if name in others:
+                    # A whole number may be an amount
+                    self.keys |= {
+                        text for text in texts if not text.lstrip("-").isdecimal()
+                    }
 
     def list_unselected(self) -> list[Change]:
         """Return the removed values of records that an argument does not select."""
@@ -78,7 +81,21 @@ class Selection:
             is_other = self._has_other_key(change) or self._has_other_field(change)
             if is_other or self._is_beyond(change):
                 unselected.append(change)
-        return unselected
+        return unselected + self._list_without_field()
+
+    def _list_without_field(self) -> list[Change]:
+        """Return the removed values of records that lack a field which an argument is called after, and others have."""
+        found = []
+        for field, values in self.values.items():
+            for change in self.step.changes:
+                place = (*change.place[:-1], field)
+                if not change.is_removed or is_element(change.place):
+                    continue
+                if self.step.old.get(place) is not None or self._is_loose(field, ""):
+                    continue
+                if self._is_stored(place, values):
+                    found.append(change)
+        return found
 
     def _is_removal(self, change: Change) -> bool:
         return change.is_removed or is_element(change.place)
@@ -100,7 +117,8 @@ class Selection:
         values = self.values.get(field)
         if not values or is_element(change.place) or str(change.old) in values:
             return False
-        return not self._is_loose(field, change.old) and self._is_stored(change, values)
+        is_loose = self._is_loose(field, change.old)
+        return not is_loose and self._is_stored(change.place, values)
 
     def _is_beyond(self, change: Change) -> bool:
         """Tell whether all times of a removed record are on the other side of a limit in time."""
@@ -134,17 +152,26 @@ class Selection:
             return True
         return bool(LIMITING.search(words))
 
-    def _is_stored(self, change: Change, values: set[str]) -> bool:
+    def _is_stored(self, field: Place, values: set[str]) -> bool:
         """Tell whether a record of the same kind has one of some values in the same field."""
-        record = change.place[:-1]
+        record = field[:-1]
         if not record:
             return False
         for place, value in self.step.old.items():
-            is_same_field = len(place) > 1 and place[-1] == change.place[-1]
+            is_same_field = len(place) > 1 and place[-1] == field[-1]
             if is_same_field and str(value) in values:
                 if kind_of(place[:-1]) == kind_of(record):
                     return True
         return False
+
+
+def _list_texts(value: object) -> set[str]:
+    """Return the texts of a plain value, or of a list of these; none for anything else."""
+    items = value if isinstance(value, list) else [value]
+    is_plain = all(isinstance(item, str | int | float) for item in items)
+    if value in UNSET or not is_plain:
+        return set()
+    return {str(item) for item in items}
 
 
 def _form_of(time: str) -> tuple[bool, bool]:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from ..cases import Variant, is_filter
@@ -33,7 +34,7 @@ KEEPS = ("create", "ensure", "append", "update", "put")
 # Behaviors that may change the record that the call names alone
 NAMING = ("update", "append", "put", "delete")
 MAY_RESTATE = ("update", "put")
-NOTHING: tuple[Any, ...] = (None, "", [])  # arguments that name no record
+NOTHING: tuple[Any, ...] = (None, "", [], {})  # arguments that name no record
 EMPTY: tuple[Any, ...] = ([], {})
 RESET: tuple[Any, ...] = ("", 0, False)  # values as which a field begins
 # Fields in which the records of one kind depend on each other: their order, and numbers of their parts
@@ -117,7 +118,8 @@ class Judge:
         for name in names:
             value = arguments[name]
             items = value if isinstance(value, list) else [value]
-            if items and all(_is_key(item, records) for item in items):
+            numbers = _collect_numbers(get_singular(name), places)
+            if items and all(_is_key(item, records, numbers) for item in items):
                 keyed.append(name)
         return keyed
 
@@ -475,7 +477,22 @@ def _collect_keys(places: Iterable[Place]) -> set[str]:
     return keys
 
 
-def _is_key(value: object, keys: Collection[str]) -> bool:
+def _collect_numbers(kind: str, places: Iterable[Place]) -> set[str]:
+    """Return the numbers that are keys of records, where what holds them is called after one of them, as `messages`."""
+    numbers = set()
+    for place in places:
+        for container, key in pairwise(place):
+            if key.isdecimal() and get_singular(container) == kind:
+                numbers.add(key)
+    return numbers
+
+
+def _is_key(
+    value: object, keys: Collection[str], numbers: Collection[str] = ()
+) -> bool:
+    """Tell whether a value is a key; a number is one of few, since it may be an amount."""
+    if type(value) is int:
+        return str(value) in numbers
     return isinstance(value, str) and value in keys
 
 
@@ -545,6 +562,7 @@ class Named:
         references = {record}
         for key in keys:
             references.add(f"{record}_{key}")
+            references.add(re.sub("_ids?$", "", key))
         for place, value in step.old.items():
             if str(value) not in self.named_values:
                 continue
