@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from programs import run, run_fetched
+from programs import run, run_fetched, uv
 from support import EXAMPLES, ROOT, Renders, pin
 
 OWN = ROOT / ".github/workflows"
@@ -267,6 +267,20 @@ def test_an_unknown_cell_is_one_line() -> None:
         1,
         "'nonsense' is not a cell; `scripts/cell` lists them\n",
     )
+
+
+def test_a_cell_installs_what_its_tests_import(tmp_path: Path) -> None:
+    """On the FastMCP that it is for; the engine is a member of the workspace, and not a development dependency."""
+    script = runpy.run_path(str(ROOT / "scripts/cell"))
+    cell = script["cells"]()["engine-lowest-fastmcp"]
+    make, install, _ = script["list_steps"](tmp_path / "environment", cell)
+    path = f"{Path(uv()).parent}{os.pathsep}{os.environ['PATH']}"
+    run_fetched(*make, folder=ROOT, PATH=path)
+    planned = run_fetched(*install, "--dry-run", folder=ROOT, PATH=path).stderr
+    names = set(re.findall(r"^ \+ ([\w.-]+)", planned, re.MULTILINE))
+    assert {"copier-fastmcp", "copier-fastmcp-engine", "copier", "pytest"} <= names
+    (lowest,) = cell["needs"]
+    assert re.search(rf"^ \+ {re.escape(lowest)}(\.0)?$", planned, re.MULTILINE)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a script in place of uv")
