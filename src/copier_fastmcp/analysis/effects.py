@@ -17,10 +17,12 @@ from ..sources.modules import (
     list_passed_values,
 )
 from .call_arguments import (
+    Commands,
     find_argument,
     find_dispatched_method,
     find_sent_methods,
     list_literal_parameters,
+    list_passed_commands,
     list_passed_texts,
 )
 from .call_targets import describe_dynamic_call, resolve_call
@@ -67,9 +69,8 @@ MARKS_MAIL = "it fetches mail in a way that marks it as read"
 FOLDER_CALLS = {"mkdir", "makedirs"}
 FILE_WRITE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
 HTTP_CHANGES = {"put", "patch"}
-# The depth at which each function was read, with the parameters that its caller has written out.
-# The last part is whether the object of the method was made in the call.
-ReadDepths = dict[tuple[ast.AST, frozenset[str], bool], int]
+# The depth at which each function was read, with what its caller has written out.
+ReadDepths = dict[tuple[ast.AST, "Passed"], int]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
 
 
@@ -163,6 +164,21 @@ class FunctionFacts:
 
 
 @dataclass(frozen=True)
+class Passed:
+    """What the caller of a function has written out, or made for it.
+
+    Attributes:
+        literals: The parameters that the caller has written out.
+        is_new: Whether the function is a method of an object that was made in the call.
+        commands: The words of commands that the caller has written out, by parameter.
+    """
+
+    literals: frozenset[str] = frozenset()
+    is_new: bool = False
+    commands: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
 class Visit:
     """One function that is read, at one depth below a tool.
 
@@ -170,19 +186,32 @@ class Visit:
         module: The file of the function.
         facts: What is known of the function.
         depth: How many calls down it is.
-        literal_parameters: The parameters that its caller has written out.
+        passed: What its caller has written out, or made for it.
         read_depths: What has been read so far; shared by all visits below a tool.
         effects: The effects so far; shared by all visits below a tool.
-        is_new: Whether the function is a method of an object that was made in the call.
     """
 
     module: Module
     facts: FunctionFacts
     depth: int
-    literal_parameters: frozenset[str]
+    passed: Passed
     read_depths: ReadDepths
     effects: list[Effect]
-    is_new: bool = False
+
+    @property
+    def literal_parameters(self) -> frozenset[str]:
+        """The parameters that the caller of the function has written out."""
+        return self.passed.literals
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the function is a method of an object that was made in the call."""
+        return self.passed.is_new
+
+    @property
+    def commands(self) -> Commands:
+        """The words of commands that the caller has written out, by parameter."""
+        return dict(self.passed.commands)
 
     @property
     def scope(self) -> Scope:
@@ -226,7 +255,7 @@ class Reader:
         effects: list[Effect] = []
         read_depths: ReadDepths = {}
         self.whole = True
-        self._read_function(Place(home, function), 0, read_depths, effects, frozenset())
+        self._read_function(Place(home, function), 0, read_depths, effects, Passed())
         visited = frozenset(key[0] for key in read_depths)
         if marking := find_marking_fetch(visited):
             depth = min(d for key, d in read_depths.items() if key[0] is marking)
@@ -248,20 +277,17 @@ class Reader:
         depth: int,
         read_depths: ReadDepths,
         effects: list[Effect],
-        literal_parameters: frozenset[str],
-        is_new: bool = False,
+        passed: Passed,
     ) -> None:
         function = place.node
         if not isinstance(function, FUNCTIONS):
             return
-        key = (function, literal_parameters, is_new)
+        key = (function, passed)
         if read_depths.get(key, DEEPEST + 1) <= depth:
             return
         read_depths[key] = depth
-        facts = self._collect_facts(place.module, function, is_new)
-        visit = Visit(
-            place.module, facts, depth, literal_parameters, read_depths, effects, is_new
-        )
+        facts = self._collect_facts(place.module, function, passed.is_new)
+        visit = Visit(place.module, facts, depth, passed, read_depths, effects)
         first = len(effects)
         for kind, text in facts.storage:
             visit.add(kind, True, text)
@@ -370,7 +396,7 @@ class Reader:
         if isinstance(node.ctx, ast.Load):
             method = self._find_property(visit.module, node, visit.scope)
             if method:
-                self._read_callee(visit, method, frozenset())
+                self._read_callee(visit, method, Passed())
             return
         if node.attr.startswith("_") or is_temporary(ast.unparse(node)):
             return
@@ -390,20 +416,12 @@ class Reader:
         self,
         visit: Visit,
         callee: Place,
-        literal_parameters: frozenset[str],
-        is_new: bool = False,
+        passed: Passed,
     ) -> None:
         """Read a function that the visited one calls, unless it is too far down."""
         depth = visit.depth + 1
         if depth <= DEEPEST:
-            self._read_function(
-                callee,
-                depth,
-                visit.read_depths,
-                visit.effects,
-                literal_parameters,
-                is_new,
-            )
+            self._read_function(callee, depth, visit.read_depths, visit.effects, passed)
 
     def _read_call(self, visit: Visit, call: ast.Call) -> None:
         callees = self._find_callees(visit.module, call, visit.scope)
@@ -442,7 +460,9 @@ class Reader:
             # a function in this one shares its parameters
             literals |= visit.literal_parameters
         is_new = self._is_made_here(visit, call)
-        self._read_callee(visit, callee, literals, is_new)
+        commands = list_passed_commands(function, call, visit.scope, visit.commands)
+        passed = Passed(literals, is_new, tuple(sorted(commands.items())))
+        self._read_callee(visit, callee, passed)
 
     def _is_made_here(self, visit: Visit, call: ast.Call) -> bool:
         """Whether the object of a method is made in the call, and by nothing but its class."""
@@ -510,14 +530,14 @@ class Reader:
         """The effects of a function, which is read again where the tool itself calls it."""
         inner: list[Effect] = []
         apart = replace(visit, read_depths={}, effects=inner)
-        self._read_callee(apart, callee, frozenset())
+        self._read_callee(apart, callee, Passed())
         return inner
 
     def _read_external_call(self, visit: Visit, call: ast.Call) -> None:
         """A call that leaves the project."""
         context = (self.project, visit.module, call, visit.scope)
         external_effects = list(
-            find_external_effects(*context, visit.literal_parameters)
+            find_external_effects(*context, visit.literal_parameters, visit.commands)
         )
         effects = _build_effects(
             external_effects,

@@ -12,8 +12,10 @@ from ..auditing.verbs import find_verb, parse_name, split_name
 from ..auditing.vocabulary import get_word_list
 from ..sources.modules import Module, Project, list_keyword_values, list_names
 from .call_arguments import (
+    NO_COMMANDS,
     POST,
     SENT_POST,
+    Commands,
     find_http_method,
     find_open_mode,
     find_passed_parameter,
@@ -150,8 +152,18 @@ def find_external_effects(
     call: ast.Call,
     scope: Scope,
     literal_parameters: frozenset[str],
+    commands: Commands = NO_COMMANDS,
 ) -> Iterator[CallEffect]:
-    """What a call does: a kind, whether that is sure, and words for it."""
+    """What a call does: a kind, whether that is sure, and words for it.
+
+    Args:
+        project: The source of the server.
+        module: The file of the call.
+        call: The call.
+        scope: The names of the function that makes the call.
+        literal_parameters: The parameters of that function which its caller has written out.
+        commands: The words of commands that its caller has written out, by parameter.
+    """
     path = project.dotted(module, call.func)
     dotted = path.removeprefix("builtins.")
     text = f"it calls {shorten_expression(call.func)}()"
@@ -160,7 +172,7 @@ def find_external_effects(
         yield effect
         return
     if kind := load_calls("functions").get(dotted):
-        yield from _classify_known_function(call, dotted, kind, scope)
+        yield from _classify_known_function(call, dotted, kind, scope, commands)
         return
     if _opens_file(call, dotted):
         of_path = dotted not in OPENERS and not _is_module(module, call.func)
@@ -201,13 +213,13 @@ def _describe_global(
 
 
 def _classify_known_function(
-    call: ast.Call, dotted: str, kind: str, scope: Scope
+    call: ast.Call, dotted: str, kind: str, scope: Scope, commands: Commands
 ) -> Iterator[CallEffect]:
     """What a function of the vocabulary does, unless it is about a temporary file."""
     text = f"it calls {shorten_expression(call.func)}()"
     if dotted == "shutil.copytree" and not list_keyword_values(call, "dirs_exist_ok"):
         kind = "create"  # it refuses a folder that exists
-    if kind == "action" and (command := find_reading_command(call, scope)):
+    if kind == "action" and (command := find_reading_command(call, scope, commands)):
         yield "read", True, f"it runs {command!r}"
         return
     if kind == "read" and _names_removal(call, scope):
