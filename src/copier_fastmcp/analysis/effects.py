@@ -108,6 +108,11 @@ class Effect:
         return FILE_WRITE.search(self.text) is not None
 
     @property
+    def is_built_request(self) -> bool:
+        """Whether it is a request that is built first and sent by `execute()`."""
+        return self.text.endswith("().execute()")
+
+    @property
     def sends(self) -> bool:
         """Whether it is a POST, by which many an API is only asked."""
         return self.text.endswith(".post()") or self.text == "it sends POST"
@@ -376,7 +381,8 @@ class Reader:
             kind = "put" if sets else "create"
             text = f"it sets {shorten_expression(node)}"
         sure = not _is_own_note(node, visit.depth)
-        aside = ast.unparse(owner) in visit.facts.memos
+        is_token = visit.depth > 0 and CREDENTIAL.search(ast.unparse(node.slice))
+        aside = bool(is_token) or ast.unparse(owner) in visit.facts.memos
         from_caller = _passes_parameter(node, visit.scope)
         visit.add(kind, sure, text, aside=aside, from_caller=from_caller)
 
@@ -410,7 +416,8 @@ class Reader:
         is_own_attribute = visit.depth == 0 and ast.unparse(owner) == "self"
         lasts = is_own_attribute or visit.scope.is_lasting(owner)
         if lasts or self._is_imported(visit.module, owner):
-            visit.add(kind, False, text)
+            is_token = visit.depth > 0 and CREDENTIAL.search(node.attr)
+            visit.add(kind, False, text, aside=bool(is_token))
 
     def _read_callee(
         self,

@@ -10,7 +10,13 @@ from functools import cached_property
 
 from ..auditing.verbs import find_verb, parse_name, split_name
 from ..auditing.vocabulary import get_word_list
-from ..sources.modules import Module, Project, list_keyword_values, list_names
+from ..sources.modules import (
+    Module,
+    Project,
+    list_calls,
+    list_keyword_values,
+    list_names,
+)
 from .call_arguments import (
     NO_COMMANDS,
     POST,
@@ -22,6 +28,7 @@ from .call_arguments import (
     find_reading_command,
     list_passed_texts,
 )
+from .call_targets import find_run_target
 from .scopes import (
     CALL_LOCAL,
     SIGNALS,
@@ -75,6 +82,8 @@ LOCKS = {"lock", "rlock", "mutex", "semaphore"}
 STARTED_TASKS = re.compile(
     r"\b(?:\w*executor|pool)\.submit\(|create_task\(|ensure_future\("
 )
+MATCHES = re.compile(r"\.?(?:finditer|search|match|fullmatch)\(")
+THREADS = re.compile(r"(?:threading\.)?(?:Thread|Timer)$")
 # Modules of Python's own whose functions change nothing, whatever their verbs.
 HARMLESS = {
     "atexit",
@@ -299,7 +308,7 @@ def _classify_function(
 
 def _classify_bare_verb(name: str, text: str) -> Iterator[CallEffect]:
     """What a function does whose whole name is a verb that writes or sends, as `send`."""
-    verb = find_verb(name)
+    verb = None if name == "connect" else find_verb(name)
     if verb and verb.kind in BARE_KINDS and verb.word not in get_word_list("nouns"):
         yield KINDS.get(verb.kind, "action"), False, text
 
@@ -421,6 +430,72 @@ def _classify_coordination(method: MethodCall) -> list[CallEffect] | None:
         if STARTED_TASKS.search(ast.unparse(value)):
             return []
     return None
+
+
+def _classify_match(method: MethodCall) -> list[CallEffect] | None:
+    """`start` of a match of a regular expression, which is a position in a text."""
+    if method.name != "start" or method.has_arguments:
+        return None
+    found = method.scope.assigned.get(root_name(method.owner))
+    is_match = found is not None and MATCHES.search(ast.unparse(found))
+    return [] if is_match else None
+
+
+def _classify_thread(method: MethodCall) -> list[CallEffect] | None:
+    """`start` and `cancel` of a thread or a timer whose function is read by itself."""
+    if method.name not in ("start", "cancel") or method.has_arguments:
+        return None
+    maker = method.owner
+    if isinstance(maker, ast.Name):
+        maker = method.scope.find_made_value(maker.id) or maker
+    if not isinstance(maker, ast.Call) or not THREADS.match(ast.unparse(maker.func)):
+        return None
+    target = find_run_target(maker)
+    parameters = method.scope.parameters | method.scope.enclosing_parameters
+    is_passed = target is None or root_name(target) in parameters - {"self", "cls"}
+    is_shown = isinstance(target, ast.Name | ast.Attribute) and not is_passed
+    return [] if is_shown else None
+
+
+def _classify_built_request(method: MethodCall) -> list[CallEffect] | None:
+    """A request that is built first and sent by `execute()`: `service.files().update(...)`."""
+    if not _has_call(method.owner) or not _is_executed(method):
+        return None
+    kind = load_calls("built_requests").get(method.name)
+    if kind is None:
+        return None
+    return [(kind, kind != "action", f"{method.text}.execute()")]
+
+
+def _has_call(owner: ast.expr) -> bool:
+    """Whether an object is what a call returned, as `service.files()` and `db.table("notes")`."""
+    while isinstance(owner, ast.Attribute):
+        owner = owner.value
+    return isinstance(owner, ast.Call)
+
+
+def _is_executed(method: MethodCall) -> bool:
+    """Whether what a call returns is sent by `execute()` without a statement, also under a local name."""
+    module = method.scope.module
+    node: ast.AST = method.call
+    around = module.parents.get(node)
+    while isinstance(around, ast.Attribute | ast.Call):
+        if isinstance(around, ast.Call) and around.func is node:
+            if isinstance(node, ast.Attribute) and node.attr == "execute":
+                return not around.args
+        elif isinstance(around, ast.Call):
+            return False
+        node, around = around, module.parents.get(around)
+    if not isinstance(around, ast.Assign) or not isinstance(
+        around.targets[0], ast.Name
+    ):
+        return False
+    function = module.find_enclosing_function(method.call)
+    sent = f"{around.targets[0].id}.execute"
+    for call in list_calls(function) if function else ():
+        if ast.unparse(call.func) == sent and not call.args:
+            return True
+    return False
 
 
 def _classify_remote_tool(method: MethodCall) -> list[CallEffect] | None:
@@ -595,6 +670,9 @@ METHOD_RULES: tuple[Callable[[MethodCall], list[CallEffect] | None], ...] = (
     _classify_signal,
     _classify_class,
     _classify_coordination,
+    _classify_match,
+    _classify_thread,
+    _classify_built_request,
     _classify_remote_tool,
     _classify_client_factory,
     _classify_frame,
