@@ -206,6 +206,13 @@ class Evidence:
         return {verb.word for verb in self.described} <= {"is", "are"}
 
     @property
+    def describes_vaguely(self) -> bool:
+        """Whether none of the verbs of its description means a read by convention: `see`."""
+        words = {verb.word for verb in self.described if not verb.sure}
+        is_sure = any(verb.sure for verb in self.described)
+        return not is_sure and words.isdisjoint(PLAIN_READS | {"return", "returns"})
+
+    @property
     def reads_by_convention(self) -> bool:
         """Whether its name says that it reads, or without a verb its description, in a word that means it."""
         if self.by_name:

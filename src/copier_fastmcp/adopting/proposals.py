@@ -271,6 +271,8 @@ def _list_whole_writes(evidence: Evidence) -> list[Effect]:
     """The certain effects that are near, or that write a file as a whole."""
     whole: list[Effect] = []
     for effect in evidence.sure:
+        if effect.is_built_request:
+            continue  # an update may well be how a record is added to a document
         if effect.depth <= 1 or WHOLE.search(effect.text):
             whole.append(effect)
     return whole
@@ -350,13 +352,17 @@ def _weigh_writing_body(evidence: Evidence, body_behavior: str) -> Proposal:
         described = body_behavior
     if described == "create":
         return _build_proposal(evidence, described)
-    return _build_proposal(evidence, choose_cautious([described, body_behavior]))
+    behavior = choose_cautious([described, body_behavior])
+    if behavior == "delete" and evidence.by_words != "delete":
+        behavior = "action"  # it takes something away on the side, and not only that
+    return _build_proposal(evidence, behavior)
 
 
 def _weigh_described_read(evidence: Evidence) -> Proposal:
     """A description that says read, of a tool whose body does not visibly write."""
     is_shown = bool(evidence.reads or evidence.hinted or evidence.only_computes)
-    is_supported = is_shown or not (evidence.weak or evidence.describes_a_thing)
+    is_vague = evidence.describes_a_thing or evidence.describes_vaguely
+    is_supported = is_shown or not (evidence.weak or is_vague)
     if is_supported and evidence.tagged_write:
         question = f"{evidence.description_says}, but its tags say write"
         return _build_proposal(evidence, "action", question, "read")
