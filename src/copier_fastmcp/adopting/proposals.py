@@ -280,7 +280,7 @@ def _list_whole_writes(evidence: Evidence) -> list[Effect]:
 
 def _weigh_action_name(evidence: Evidence) -> Proposal:
     """A name that says that something runs, which may only read."""
-    describes_read = evidence.by_words == "read"
+    describes_read = evidence.describes_read
     if describes_read and evidence.only_assesses:
         return _build_proposal(evidence, "read")
     question = ""
@@ -320,6 +320,8 @@ def _weigh_undescribed(evidence: Evidence) -> Proposal:
     is_declared_read = evidence.hinted and not (evidence.may_write or evidence.against)
     if evidence.shows_only_reads or is_declared_read:
         return _build_proposal(evidence, "read")
+    if evidence.returns_what_it_computes and not evidence.marked_write:
+        return _build_proposal(evidence, "read")
     if evidence.names_a_target and not evidence.weak:
         return _build_proposal(evidence, "put")
     if evidence.marked_write:
@@ -353,7 +355,10 @@ def _weigh_writing_body(evidence: Evidence, body_behavior: str) -> Proposal:
     if described == "create":
         return _build_proposal(evidence, described)
     behavior = choose_cautious([described, body_behavior])
-    if behavior == "delete" and evidence.by_words != "delete":
+    own_kinds = _list_kinds(select_near_effects(evidence.sure, 0))
+    removes_only = evidence.body.whole or "delete" in own_kinds
+    is_own = removes_only and not evidence.by_words
+    if behavior == "delete" and evidence.by_words != "delete" and not is_own:
         behavior = "action"  # it takes something away on the side, and not only that
     return _build_proposal(evidence, behavior)
 

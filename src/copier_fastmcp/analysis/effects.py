@@ -125,6 +125,8 @@ class Body:
     Attributes:
         effects: Its effects and those below it, the nearest first.
         whole: Whether every call in it and below it is known.
+        prepares: Whether it calls a helper that by its name only prepares, and may do more.
+        changes_others: Whether it sets an attribute or an entry of an object that it did not make.
         function: The function whose body it is.
         functions: The functions below it.
         calls: For each function, the functions of the project that it calls.
@@ -133,6 +135,8 @@ class Body:
 
     effects: list[Effect] = field(default_factory=list)
     whole: bool = False
+    prepares: bool = False
+    changes_others: bool = False
     function: ast.AST | None = None
     functions: frozenset[ast.AST] = frozenset()
     calls: Mapping[ast.AST, Set[ast.AST]] = field(default_factory=dict)
@@ -246,6 +250,8 @@ class Reader:
         """Learn the classes of the project."""
         self.project = project
         self.whole = True
+        self.prepares = False
+        self.changes_others = False
         self._facts: dict[tuple[ast.AST, bool], FunctionFacts] = {}
         self._calls: dict[ast.AST, set[ast.AST]] = {}
         self._passed_texts: dict[ast.AST, list[str]] = {}
@@ -260,6 +266,8 @@ class Reader:
         effects: list[Effect] = []
         read_depths: ReadDepths = {}
         self.whole = True
+        self.prepares = False
+        self.changes_others = False
         self._read_function(Place(home, function), 0, read_depths, effects, Passed())
         visited = frozenset(key[0] for key in read_depths)
         if marking := find_marking_fetch(visited):
@@ -270,6 +278,8 @@ class Reader:
         return Body(
             nearest_effects,
             self.whole,
+            self.prepares,
+            self.changes_others,
             function,
             callees,
             self._calls,
@@ -372,6 +382,7 @@ class Reader:
         lasts = visit.scope.is_lasting(owner)
         lasts = lasts or self.project.dotted(visit.module, owner) == "os.environ"
         if not lasts and not self._is_imported(visit.module, owner):
+            self.changes_others |= not visit.facts.stores.is_made_here(owner)
             return
         if isinstance(node.ctx, ast.Del):
             kind = "delete"
@@ -418,6 +429,8 @@ class Reader:
         if lasts or self._is_imported(visit.module, owner):
             is_token = visit.depth > 0 and CREDENTIAL.search(node.attr)
             visit.add(kind, False, text, aside=bool(is_token))
+        else:
+            self.changes_others |= not visit.facts.stores.is_made_here(owner)
 
     def _read_callee(
         self,
@@ -522,16 +535,21 @@ class Reader:
 
     def _read_preparation(self, visit: Visit, callee: Place) -> None:
         """What a helper changes that by its name only prepares: a log or a cache, but no other records."""
-        if not isinstance(callee.node, FUNCTIONS) or is_setup_name(callee.node.name):
+        if not isinstance(callee.node, FUNCTIONS):
             return
         whole = self.whole
+        self.whole = True
         inner = self._read_apart(visit, callee)
+        writes = any(effect.kind in WRITES for effect in inner)
+        self.prepares = self.prepares or writes or not self.whole
+        self.whole = whole  # what prepares may call what it likes
+        if is_setup_name(callee.node.name):
+            return
         for effect in inner:
             if effect.aside or not effect.sure:
                 continue
             if changes_records(effect) or keeps_data(effect, inner):
                 visit.effects.append(effect)
-        self.whole = whole  # what prepares may call what it likes
 
     def _read_apart(self, visit: Visit, callee: Place) -> list[Effect]:
         """The effects of a function, which is read again where the tool itself calls it."""

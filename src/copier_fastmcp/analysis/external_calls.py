@@ -84,6 +84,11 @@ STARTED_TASKS = re.compile(
 )
 MATCHES = re.compile(r"\.?(?:finditer|search|match|fullmatch)\(")
 THREADS = re.compile(r"(?:threading\.)?(?:Thread|Timer)$")
+COPIES = {"copy", "copy2", "copyfile", "copytree", "link", "symlink"}
+MOVES = {"move", "replace", "rename"}
+TEMPORARY = re.compile(
+    r"\b(?:TemporaryDirectory|NamedTemporaryFile|TemporaryFile|mkdtemp|mkstemp)\("
+)
 # Modules of Python's own whose functions change nothing, whatever their verbs.
 HARMLESS = {
     "atexit",
@@ -124,6 +129,10 @@ HARMLESS |= {
 }
 # Packages for computing: of their methods only those that save or load write or read.
 COMPUTING = {"numpy", "pandas", "polars", "scipy", "Crypto", "Cryptodome"}
+TRANSFERS = {"sftp", "scp"}
+STREAMS = {"buffer", "buf", "file", "f", "fh", "fp", "stream", "bio"}
+DRAWING = {"matplotlib", "seaborn"}
+DRAWS = ("set_", "add_", "plot", "fill", "invert", "tick_params")
 # A class of a client: DeleteMessageRequest(...)
 ASKS = {
     "request",
@@ -176,7 +185,7 @@ def find_external_effects(
     path = project.dotted(module, call.func)
     dotted = path.removeprefix("builtins.")
     text = f"it calls {shorten_expression(call.func)}()"
-    temporary = is_temporary(ast.unparse(call))
+    temporary = _is_about_temporary(call, scope)
     if effect := _classify_builtin(call, dotted, scope, text):
         yield effect
         return
@@ -234,10 +243,40 @@ def _classify_known_function(
     if kind == "read" and _names_removal(call, scope):
         yield "action", False, f"{text} with an address that removes"
         return
-    is_moved = dotted == "shutil.move"
-    is_local = kind in ("ensure", "delete", "put") and not is_moved
-    if not (is_local and is_temporary(ast.unparse(call))):
+    is_local = kind in ("ensure", "delete", "put", "create")
+    if not (is_local and _is_about_temporary(call, scope)):
         yield kind, True, text
+
+
+def _is_about_temporary(call: ast.Call, scope: Scope) -> bool:
+    """Whether a call is about a temporary file, a cache or a log: for a move or a copy, its destination."""
+    name = ast.unparse(call.func).rpartition(".")[2]
+    if name in COPIES and call.args:
+        return _is_temporary_place(call.args[-1], scope)
+    if name in MOVES and call.args:
+        # what is moved away is lost where it was
+        places = [*call.args]
+        if len(places) == 1 and isinstance(call.func, ast.Attribute):
+            places.append(call.func.value)
+        return all(_is_temporary_place(place, scope) for place in places)
+    if is_temporary(ast.unparse(call)):
+        return True
+    places = [*call.args[:1]]
+    if isinstance(call.func, ast.Attribute):
+        places.append(call.func.value)
+    return any(_is_in_temporary(place, scope) for place in places)
+
+
+def _is_temporary_place(place: ast.expr, scope: Scope) -> bool:
+    """Whether an expression names a temporary place, a cache or a log."""
+    return is_temporary(ast.unparse(place)) or _is_in_temporary(place, scope)
+
+
+def _is_in_temporary(place: ast.expr, scope: Scope) -> bool:
+    """Whether a local name holds a place that `tempfile` has made, or one below it."""
+    if root_name(place) not in scope.assigned:
+        return False
+    return TEMPORARY.search(_describe_origin(place, scope)) is not None
 
 
 def _opens_file(call: ast.Call, dotted: str) -> bool:
@@ -457,6 +496,23 @@ def _classify_thread(method: MethodCall) -> list[CallEffect] | None:
     return [] if is_shown else None
 
 
+def _classify_transfer(method: MethodCall) -> list[CallEffect] | None:
+    """A file that is fetched from another machine, or sent to it: `sftp.get(remote, local)`."""
+    words = split_name(shorten_expression(method.owner).rpartition(".")[2])
+    if not words or words[-1] not in TRANSFERS or len(method.arguments) < 2:
+        return None
+    kind = {"get": "save", "put": "put"}.get(method.name)
+    return None if kind is None else [(kind, True, method.text)]
+
+
+def _classify_drawing(method: MethodCall) -> list[CallEffect] | None:
+    """What is set of a chart or added to it, which is no data until it is saved."""
+    if DRAWING.isdisjoint(method.packages) or method.name in load_words("savers"):
+        return None
+    is_local = root_name(method.owner) in method.scope.local_names
+    return [] if is_local and method.name.startswith(DRAWS) else None
+
+
 def _classify_built_request(method: MethodCall) -> list[CallEffect] | None:
     """A request that is built first and sent by `execute()`: `service.files().update(...)`."""
     if not _has_call(method.owner) or not _is_executed(method):
@@ -628,15 +684,22 @@ def _classify_saver(method: MethodCall) -> list[CallEffect] | None:
         return []
     if method.name.startswith("to_") and not count:
         return []
-    if HELD.search(_describe_origin(method.owner, method.scope)):
-        return []
+    for held in (method.owner, *method.arguments[:1]):
+        if HELD.search(_describe_origin(held, method.scope)):
+            return []
     return [("save", True, method.text)]
 
 
 def _classify_close(method: MethodCall) -> list[CallEffect] | None:
     """`close` with an argument closes a thing of the service, and not a connection."""
+    if method.name == "seek":
+        words = split_name(shorten_expression(method.owner))
+        return [] if words and words[-1] in STREAMS else None
     if method.name != "close" or not method.arguments:
         return None
+    origin = method.scope.module.imports.get(root_name(method.owner), "")
+    if origin.split(".")[0] in DRAWING:
+        return []  # a figure, as plt.close(figure)
     return [("action", False, method.text)]
 
 
@@ -672,6 +735,8 @@ METHOD_RULES: tuple[Callable[[MethodCall], list[CallEffect] | None], ...] = (
     _classify_coordination,
     _classify_match,
     _classify_thread,
+    _classify_transfer,
+    _classify_drawing,
     _classify_built_request,
     _classify_remote_tool,
     _classify_client_factory,

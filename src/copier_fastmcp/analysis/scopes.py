@@ -5,7 +5,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Set
 
-from ..sources.modules import Function, Module, list_parameter_names, list_parameters
+from ..sources.modules import (
+    Function,
+    Module,
+    list_names,
+    list_parameter_names,
+    list_parameters,
+)
 
 # Words in the name of an object whose contents are not kept.
 PASSING = {
@@ -66,6 +72,8 @@ class Scope:
         self.own_attributes = own_attributes
         self.assigned: dict[str, ast.expr] = {}
         self._counts: Counter[str] = Counter()
+        # also those of `figure, axes = subplots()`
+        self.local_names: set[str] = set()
         self._made: dict[str, ast.expr] = {}
         self._made_counts: Counter[str] = Counter()
         self.extended: set[str] = set()
@@ -114,7 +122,10 @@ class Scope:
             if not (isinstance(value, ast.Constant) and value.value is None):
                 self._made[target.id] = value
                 self._made_counts[target.id] += 1
+        if isinstance(target, ast.Tuple | ast.List):
+            self.local_names |= list_names(target)
         if target is not None and value is not None:
+            self.local_names.add(root_name(target))
             self._counts[root_name(target)] += 1
 
     def find_only_value(self, name: str) -> ast.expr | None:
