@@ -314,6 +314,8 @@ class Evidence:
             return True
         if not self.reads_by_convention:
             return False
+        if effect.is_upkeep:
+            return True
         return is_plumbing(effect, self.body, self.shared)
 
     def _has_graphql_query(self) -> bool:

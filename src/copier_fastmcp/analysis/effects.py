@@ -54,6 +54,7 @@ from .statements import (
     resolve_text,
 )
 from .stores import Stores
+from .upkeep import FILLS, fills_missing_file, keeps_up_entry, keeps_up_memory
 from .vocabulary import load_vocabulary, load_words
 
 DEEPEST = 3
@@ -89,6 +90,7 @@ class Effect:
         discards: Whether nothing uses what the call returns.
         call_texts: The texts in the arguments of the call.
         from_caller: Whether the call passes on what its function was passed.
+        is_upkeep: Whether a helper fills what is missing, or drops what is over, whoever calls it.
     """
 
     kind: str
@@ -101,6 +103,7 @@ class Effect:
     discards: bool = False
     call_texts: tuple[str, ...] = ()
     from_caller: bool = False
+    is_upkeep: bool = False
 
     @property
     def writes_file(self) -> bool:
@@ -235,10 +238,17 @@ class Visit:
         *,
         aside: bool = False,
         from_caller: bool = False,
+        is_upkeep: bool = False,
     ) -> None:
         """Add an effect at this depth."""
         effect = Effect(
-            kind, sure, text, self.depth, aside=aside, from_caller=from_caller
+            kind,
+            sure,
+            text,
+            self.depth,
+            aside=aside,
+            from_caller=from_caller,
+            is_upkeep=is_upkeep,
         )
         self.effects.append(effect)
 
@@ -361,10 +371,19 @@ class Reader:
 
     def _read_resolved_call(self, visit: Visit, call: ast.Call) -> None:
         """A call, whose effects are aside where the call only sets up or remembers."""
+        if visit.depth > 0 and fills_missing_file(visit.module, call, visit.scope):
+            # apart, since the same helper may be called without the condition, too
+            inner: list[Effect] = []
+            self._read_call(replace(visit, read_depths={}, effects=inner), call)
+            for effect in inner:
+                fills = effect.kind in FILLS
+                visit.effects.append(replace(effect, is_upkeep=fills))
+            return
         effects = visit.effects
         memos = visit.facts.memos
         first = len(effects)
         self._read_call(visit, call)
+        drops = visit.depth > 0 and keeps_up_memory(call, visit.scope)
         all_aside = _is_aside(call, memos) and not _makes_named_folder(call, visit)
         all_aside = all_aside or _ends_own_process(call, visit.scope, visit.depth)
         if visit.depth > 0 and not all_aside:
@@ -373,6 +392,8 @@ class Reader:
             effect = effects[position]
             if all_aside or _names_memo(effect, memos):
                 effects[position] = replace(effect, aside=True)
+            elif drops:
+                effects[position] = replace(effect, is_upkeep=True)
 
     def _read_stored_item(self, visit: Visit, node: ast.Subscript) -> None:
         """An item that is set or deleted of an object that outlives the call."""
@@ -395,7 +416,15 @@ class Reader:
         is_token = visit.depth > 0 and CREDENTIAL.search(ast.unparse(node.slice))
         aside = bool(is_token) or ast.unparse(owner) in visit.facts.memos
         from_caller = _passes_parameter(node, visit.scope)
-        visit.add(kind, sure, text, aside=aside, from_caller=from_caller)
+        is_upkeep = visit.depth > 0 and keeps_up_entry(node, visit.scope)
+        visit.add(
+            kind,
+            sure,
+            text,
+            aside=aside,
+            from_caller=from_caller,
+            is_upkeep=is_upkeep,
+        )
 
     def _classify_named_statements(
         self, visit: Visit, call: ast.Call

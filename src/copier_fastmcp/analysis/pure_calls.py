@@ -137,11 +137,9 @@ def is_pure_call(
     package = dotted.split(".")[0]
     imported = {name.split(".")[0] for name in module.imports.values()}
     is_module = package in imported and (package in MODULES or _is_named(dotted))
-    if is_module or _hands_on(call, dotted, scope):
-        return True
-    if _opens_to_read(call, dotted):
-        return True
-    if package in PROTOCOL and dotted.endswith(ANSWERS):
+    is_answer = package in PROTOCOL and dotted.endswith(ANSWERS)
+    is_known = is_module or is_answer or _opens_to_read(call, dotted)
+    if is_known or _hands_on(call, dotted, scope):
         return True
     if isinstance(call.func, ast.Name):
         local = call.func.id in scope.assigned or call.func.id in module.top
@@ -171,6 +169,8 @@ def _hands_on(call: ast.Call, dotted: str, scope: Scope) -> bool:
     if dotted != "asyncio.to_thread" or not call.args:
         return False
     function = call.args[0]
+    if isinstance(function, ast.Name) and function.id in scope.local_names:
+        return False
     is_named = isinstance(function, ast.Name | ast.Attribute)
     return is_named and root_name(function) not in scope.parameters - {"self", "cls"}
 

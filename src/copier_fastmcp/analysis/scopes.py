@@ -69,6 +69,7 @@ class Scope:
         `extended` has the names of lists that something is added to.
         """
         self.module = module
+        self.name = function.name
         self.own_attributes = own_attributes
         self.assigned: dict[str, ast.expr] = {}
         self._counts: Counter[str] = Counter()
