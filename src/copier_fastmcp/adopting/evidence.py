@@ -206,6 +206,20 @@ class Evidence:
         return {verb.word for verb in self.described} <= {"is", "are"}
 
     @property
+    def describes_read(self) -> bool:
+        """Whether its description says read, the word of its name apart."""
+        others = [verb for verb in self.described if verb.word != self.word]
+        only_reads = bool(others) and all(verb.kind == "read" for verb in others)
+        return self.by_words == "read" or only_reads
+
+    @property
+    def describes_vaguely(self) -> bool:
+        """Whether none of the verbs of its description means a read by convention: `see`."""
+        words = {verb.word for verb in self.described if not verb.sure}
+        is_sure = any(verb.sure for verb in self.described)
+        return not is_sure and words.isdisjoint(PLAIN_READS | {"return", "returns"})
+
+    @property
     def reads_by_convention(self) -> bool:
         """Whether its name says that it reads, or without a verb its description, in a word that means it."""
         if self.by_name:
@@ -226,6 +240,18 @@ class Evidence:
     def only_computes(self) -> bool:
         """Whether every call of its body is known, and none of them writes."""
         return self.body.whole and not self.sure and not self.weak
+
+    @property
+    def returns_what_it_computes(self) -> bool:
+        """Whether its body only computes what it returns, with no helper that is known by its name alone."""
+        is_hidden = self.body.prepares or self.body.changes_others
+        if not self.only_computes or is_hidden or self.against:
+            return False
+        nodes = ast.walk(self.tool.function) if self.tool.function else ()
+        for node in nodes:
+            if isinstance(node, ast.Return) and node.value is not None:
+                return True
+        return False
 
     @property
     def only_assesses(self) -> bool:
@@ -288,6 +314,8 @@ class Evidence:
             return True
         if not self.reads_by_convention:
             return False
+        if effect.is_upkeep:
+            return True
         return is_plumbing(effect, self.body, self.shared)
 
     def _has_graphql_query(self) -> bool:

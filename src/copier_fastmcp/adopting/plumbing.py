@@ -57,6 +57,8 @@ QUESTIONS = {
 }
 PLACEHOLDER = "x"
 IDENTIFIER = re.compile(r"[\w./{}:-]{3,80}")
+# The part of an address that all requests of a service share.
+HOST = re.compile(r"\w+://[^/]+(?:/(?:api|rest|v\d[\w.]*))*/?")
 # Lines of a script that change nothing: a comment, a local value, an addition to a local list.
 # `set x to 1` names a local value; `set read status of it to true` changes something.
 HARMLESS_LINE = re.compile(
@@ -208,7 +210,8 @@ def _select_addresses(texts: Iterable[str]) -> list[str]:
     addresses: list[str] = []
     for text in texts:
         is_type = text.startswith(("application/", "text/"))
-        if "/" in text and IDENTIFIER.fullmatch(text) and not is_type:
+        is_host = HOST.fullmatch(text) is not None
+        if "/" in text and IDENTIFIER.fullmatch(text) and not (is_type or is_host):
             addresses.append(text)
     return addresses
 

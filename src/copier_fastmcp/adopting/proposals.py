@@ -271,6 +271,8 @@ def _list_whole_writes(evidence: Evidence) -> list[Effect]:
     """The certain effects that are near, or that write a file as a whole."""
     whole: list[Effect] = []
     for effect in evidence.sure:
+        if effect.is_built_request:
+            continue  # an update may well be how a record is added to a document
         if effect.depth <= 1 or WHOLE.search(effect.text):
             whole.append(effect)
     return whole
@@ -278,7 +280,7 @@ def _list_whole_writes(evidence: Evidence) -> list[Effect]:
 
 def _weigh_action_name(evidence: Evidence) -> Proposal:
     """A name that says that something runs, which may only read."""
-    describes_read = evidence.by_words == "read"
+    describes_read = evidence.describes_read
     if describes_read and evidence.only_assesses:
         return _build_proposal(evidence, "read")
     question = ""
@@ -318,6 +320,8 @@ def _weigh_undescribed(evidence: Evidence) -> Proposal:
     is_declared_read = evidence.hinted and not (evidence.may_write or evidence.against)
     if evidence.shows_only_reads or is_declared_read:
         return _build_proposal(evidence, "read")
+    if evidence.returns_what_it_computes and not evidence.marked_write:
+        return _build_proposal(evidence, "read")
     if evidence.names_a_target and not evidence.weak:
         return _build_proposal(evidence, "put")
     if evidence.marked_write:
@@ -350,13 +354,20 @@ def _weigh_writing_body(evidence: Evidence, body_behavior: str) -> Proposal:
         described = body_behavior
     if described == "create":
         return _build_proposal(evidence, described)
-    return _build_proposal(evidence, choose_cautious([described, body_behavior]))
+    behavior = choose_cautious([described, body_behavior])
+    own_kinds = _list_kinds(select_near_effects(evidence.sure, 0))
+    removes_only = evidence.body.whole or "delete" in own_kinds
+    is_own = removes_only and not evidence.by_words
+    if behavior == "delete" and evidence.by_words != "delete" and not is_own:
+        behavior = "action"  # it takes something away on the side, and not only that
+    return _build_proposal(evidence, behavior)
 
 
 def _weigh_described_read(evidence: Evidence) -> Proposal:
     """A description that says read, of a tool whose body does not visibly write."""
     is_shown = bool(evidence.reads or evidence.hinted or evidence.only_computes)
-    is_supported = is_shown or not (evidence.weak or evidence.describes_a_thing)
+    is_vague = evidence.describes_a_thing or evidence.describes_vaguely
+    is_supported = is_shown or not (evidence.weak or is_vague)
     if is_supported and evidence.tagged_write:
         question = f"{evidence.description_says}, but its tags say write"
         return _build_proposal(evidence, "action", question, "read")

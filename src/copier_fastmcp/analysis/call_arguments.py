@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from ..sources.modules import (
     FUNCTIONS,
@@ -13,7 +13,7 @@ from ..sources.modules import (
     list_keyword_values,
     list_parameter_names,
 )
-from .scopes import Scope, root_name
+from .scopes import Scope
 from .vocabulary import load_vocabulary, load_words
 
 PARAMETERS = {
@@ -32,7 +32,31 @@ WRAPS = {"text", "gql", "SQL", "str", "strip", "rstrip", "encode", "dedent"}
 METHODS = {"method", "verb", "http_method", "request_method"}
 # Keywords whose texts say nothing of what a call does.
 MANNERS = {"encoding", "errors", "mode", "newline", "headers", "timeout"}
-ASKS_VERSION = {"--version", "-V", "--help"}
+ASKS_VERSION = {"--version", "-V", "--help", "-version", "version"}
+# What a shell reads as more than one command, or as more than its words.
+SHELL = re.compile(r"[;&|<>$`\n*?{}()'\"\\]")
+# The words after these programs that only read.
+CLOUD_READS = {
+    "aws": re.compile(r"[\w-]+ (?:describe|list)-[\w-]+|s3 ls"),
+    "gh": re.compile(
+        r"(?:pr|issue|repo|run|release|workflow) (?:list|view|status|diff|checks)"
+    ),
+}
+# By these, a program of the clipboard prints what is in it.
+PASTES = {"-o", "-out", "--output"}
+# What starts a process.
+STARTS = {
+    "run",
+    "Popen",
+    "call",
+    "check_call",
+    "check_output",
+    "getoutput",
+    "create_subprocess_exec",
+    "run_process",
+}
+Commands = Mapping[str, tuple[str, ...]]
+NO_COMMANDS: Commands = {}
 SHORTENS = {"--short", "-q", "--quiet"}
 POST = "post"
 SENT_POST = ("create", False, "it sends POST")
@@ -244,31 +268,142 @@ def _is_open_ended(
     return not open_parameters.isdisjoint(_list_bare_parameters(value, scope))
 
 
-def find_reading_command(call: ast.Call, scope: Scope) -> str:
-    """The command that a call runs, where its source shows that it only reads: `git log`; empty: it does not."""
+def find_reading_command(
+    call: ast.Call, scope: Scope, commands: Commands = NO_COMMANDS
+) -> str:
+    """The command that a call runs, where its source shows that it only reads: `git log`; empty: it does not.
+
+    Args:
+        call: A call that starts a process.
+        scope: The names of the function that makes the call.
+        commands: The words that the caller of that function has written out, by parameter.
+    """
     arguments = [*call.args[:1], *list_keyword_values(call, "args")]
-    command: ast.AST | None = arguments[0] if arguments else None
-    if isinstance(command, ast.Starred):
-        command = command.value
-    is_extended = root_name(command) in scope.extended if command else False
-    if isinstance(command, ast.Name):
-        command = scope.find_only_value(command.id)
-    parts = command.elts if isinstance(command, ast.List | ast.Tuple) else call.args
-    words: list[str] = []
-    for part in parts:
-        value = part.value if isinstance(part, ast.Constant) else ""
-        words.append(value if isinstance(value, str) else "")
-    if is_extended:
-        words.append("")
+    command = arguments[0] if arguments else None
+    words = list_command_words(command, scope, commands) if command else None
+    if words is None or (len(words) == 1 and len(call.args) > 1):
+        words = []  # create_subprocess_exec("git", "log")
+        for argument in call.args:
+            words.extend(_list_part_words(argument, scope, commands))
+    return _find_reading_words(words)
+
+
+def _find_reading_words(words: list[str]) -> str:
+    """The command that some words are, where it only reads."""
     program = words[0].rpartition("/")[2] if words else ""
     if program in load_words("reading_programs"):
         return program
     if program == "git":
         return _find_reading_git(words[1:])
+    if program in ("xclip", "xsel") and not PASTES.isdisjoint(words):
+        return program
     option = words[1] if len(words) > 1 else ""
-    if program and len(words) == 2 and option in ASKS_VERSION:
+    asks_version = len(words) == 2 and option in ASKS_VERSION
+    reading_options = load_vocabulary()["reading_commands"].get(program, "").split()
+    if program and (asks_version or option in reading_options):
         return f"{program} {option}"
-    return ""
+    subcommand = " ".join(words[1:3])
+    pattern = CLOUD_READS.get(program)
+    is_reading = pattern is not None and pattern.fullmatch(subcommand)
+    return f"{program} {subcommand}" if is_reading else ""
+
+
+def list_command_words(
+    command: ast.AST, scope: Scope, commands: Commands = NO_COMMANDS, depth: int = 3
+) -> list[str] | None:
+    """The words of a command, empty for what the source does not show; None: it shows no command.
+
+    Args:
+        command: What is run, or what is passed to a helper that runs it.
+        scope: The names of the function around it.
+        commands: The words that the caller of that function has written out, by parameter.
+        depth: How often a name is followed.
+    """
+    if isinstance(command, ast.Starred):
+        command = command.value
+    if isinstance(command, ast.Name):
+        return _list_named_words(command.id, scope, commands, depth)
+    if isinstance(command, ast.List | ast.Tuple):
+        words: list[str] = []
+        for part in command.elts:
+            words.extend(_list_part_words(part, scope, commands))
+        return words
+    if isinstance(command, ast.BinOp) and isinstance(command.op, ast.Add):
+        left = list_command_words(command.left, scope, commands, depth)
+        right = list_command_words(command.right, scope, commands, depth)
+        return None if left is None else [*left, *([""] if right is None else right)]
+    if isinstance(command, ast.Call) and ast.unparse(command.func) in ("list", "tuple"):
+        inner = command.args[0] if command.args else None
+        return list_command_words(inner, scope, commands, depth) if inner else None
+    if isinstance(command, ast.Constant) and isinstance(command.value, str):
+        return None if SHELL.search(command.value) else command.value.split()
+    return None
+
+
+def _list_named_words(
+    name: str, scope: Scope, commands: Commands, depth: int
+) -> list[str] | None:
+    value = scope.find_only_value(name)
+    words: list[str] | None = None
+    if value is not None and depth:
+        words = list_command_words(value, scope, commands, depth - 1)
+    elif name in commands and name not in scope.assigned:
+        words = list(commands[name])
+    if words is not None and name in scope.extended:
+        words.append("")
+    return words
+
+
+def _list_part_words(part: ast.expr, scope: Scope, commands: Commands) -> list[str]:
+    """The words that one part of a command is: one, or those of `*arguments`."""
+    if isinstance(part, ast.Constant):
+        return [part.value if isinstance(part.value, str) else ""]
+    if isinstance(part, ast.Starred):
+        words = list_command_words(part.value, scope, commands)
+        return [""] if words is None else words
+    if isinstance(part, ast.Name) and len(commands.get(part.id, ())) == 1:
+        words = list_command_words(part, scope, commands)
+        return words or [""]
+    return [""]
+
+
+def list_passed_commands(
+    function: Function, call: ast.Call, scope: Scope, commands: Commands
+) -> dict[str, tuple[str, ...]]:
+    """The words of commands that a call passes to a function that runs one, by parameter.
+
+    Args:
+        function: The function.
+        call: A call of it.
+        scope: The names of the function that makes the call.
+        commands: The words that the caller of that function has written out.
+    """
+    if not any(_name_callee(inner) in STARTS for inner in list_calls(function)):
+        return {}
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    if parameters and parameters[0].arg in ("self", "cls"):
+        parameters = parameters[1:]
+    passed: dict[str, tuple[str, ...]] = {}
+    values = {**index_keywords(call)}
+    if not any(isinstance(value, ast.Starred) for value in call.args):
+        for parameter, value in zip(parameters, call.args, strict=False):
+            values[parameter.arg] = value
+    for name, value in values.items():
+        words = list_command_words(value, scope, commands)
+        if words:
+            passed[name] = tuple(words)
+    rest = call.args[len(parameters) :]
+    if function.args.vararg is not None and rest:
+        words = []
+        for value in rest:
+            words.extend(_list_part_words(value, scope, commands))
+        passed[function.args.vararg.arg] = tuple(words)
+    return passed
+
+
+def _name_callee(call: ast.Call) -> str:
+    """The last part of what a call names."""
+    return ast.unparse(call.func).rpartition(".")[2]
 
 
 def _find_reading_git(words: list[str]) -> str:

@@ -31,6 +31,7 @@ RUNNERS |= {
     "apply",
     "apply_async",
     "Process",
+    "Timer",
 }
 # They run what they are given when the process ends or is told to end, and not in this call.
 LATER = {"atexit.register", "signal.signal", "weakref.finalize"}
@@ -60,7 +61,7 @@ def resolve_call(
         return
     handler = project.resolve(module, call.func)
     runs_any = handler is not None and _calls_parameter(handler.node)
-    target = _find_run_target(call)
+    target = find_run_target(call)
     for argument in list_passed_values(call):
         if isinstance(argument, ast.Name | ast.Attribute):
             place = project.resolve(module, argument)
@@ -75,15 +76,15 @@ def resolve_call(
                 yield _replace_function(module, call, argument)
 
 
-def _find_run_target(call: ast.Call) -> ast.expr | None:
+def find_run_target(call: ast.Call) -> ast.expr | None:
     """The argument that a call of a thread, an executor or a partial runs; the others are its data."""
     name = _name_call(call)
     if name not in RUNNERS:
         return None
     for keyword in call.keywords:
-        if keyword.arg in ("target", "func", "fn"):
+        if keyword.arg in ("target", "func", "fn", "function"):
             return keyword.value
-    position = 1 if name == "run_in_executor" else 0
+    position = 1 if name in ("run_in_executor", "Timer") else 0
     return call.args[position] if len(call.args) > position else None
 
 

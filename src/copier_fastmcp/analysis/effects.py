@@ -17,10 +17,12 @@ from ..sources.modules import (
     list_passed_values,
 )
 from .call_arguments import (
+    Commands,
     find_argument,
     find_dispatched_method,
     find_sent_methods,
     list_literal_parameters,
+    list_passed_commands,
     list_passed_texts,
 )
 from .call_targets import describe_dynamic_call, resolve_call
@@ -52,6 +54,7 @@ from .statements import (
     resolve_text,
 )
 from .stores import Stores
+from .upkeep import FILLS, fills_missing_file, keeps_up_entry, keeps_up_memory
 from .vocabulary import load_vocabulary, load_words
 
 DEEPEST = 3
@@ -67,9 +70,8 @@ MARKS_MAIL = "it fetches mail in a way that marks it as read"
 FOLDER_CALLS = {"mkdir", "makedirs"}
 FILE_WRITE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
 HTTP_CHANGES = {"put", "patch"}
-# The depth at which each function was read, with the parameters that its caller has written out.
-# The last part is whether the object of the method was made in the call.
-ReadDepths = dict[tuple[ast.AST, frozenset[str], bool], int]
+# The depth at which each function was read, with what its caller has written out.
+ReadDepths = dict[tuple[ast.AST, "Passed"], int]
 WRITES = {"create", "ensure", "append", "put", "delete", "consume", "action", "save"}
 
 
@@ -88,6 +90,7 @@ class Effect:
         discards: Whether nothing uses what the call returns.
         call_texts: The texts in the arguments of the call.
         from_caller: Whether the call passes on what its function was passed.
+        is_upkeep: Whether a helper fills what is missing, or drops what is over, whoever calls it.
     """
 
     kind: str
@@ -100,11 +103,17 @@ class Effect:
     discards: bool = False
     call_texts: tuple[str, ...] = ()
     from_caller: bool = False
+    is_upkeep: bool = False
 
     @property
     def writes_file(self) -> bool:
         """Whether it writes a file as a whole, or adds to one."""
         return FILE_WRITE.search(self.text) is not None
+
+    @property
+    def is_built_request(self) -> bool:
+        """Whether it is a request that is built first and sent by `execute()`."""
+        return self.text.endswith("().execute()")
 
     @property
     def sends(self) -> bool:
@@ -119,6 +128,8 @@ class Body:
     Attributes:
         effects: Its effects and those below it, the nearest first.
         whole: Whether every call in it and below it is known.
+        prepares: Whether it calls a helper that by its name only prepares, and may do more.
+        changes_others: Whether it sets an attribute or an entry of an object that it did not make.
         function: The function whose body it is.
         functions: The functions below it.
         calls: For each function, the functions of the project that it calls.
@@ -127,6 +138,8 @@ class Body:
 
     effects: list[Effect] = field(default_factory=list)
     whole: bool = False
+    prepares: bool = False
+    changes_others: bool = False
     function: ast.AST | None = None
     functions: frozenset[ast.AST] = frozenset()
     calls: Mapping[ast.AST, Set[ast.AST]] = field(default_factory=dict)
@@ -163,6 +176,21 @@ class FunctionFacts:
 
 
 @dataclass(frozen=True)
+class Passed:
+    """What the caller of a function has written out, or made for it.
+
+    Attributes:
+        literals: The parameters that the caller has written out.
+        is_new: Whether the function is a method of an object that was made in the call.
+        commands: The words of commands that the caller has written out, by parameter.
+    """
+
+    literals: frozenset[str] = frozenset()
+    is_new: bool = False
+    commands: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
 class Visit:
     """One function that is read, at one depth below a tool.
 
@@ -170,19 +198,32 @@ class Visit:
         module: The file of the function.
         facts: What is known of the function.
         depth: How many calls down it is.
-        literal_parameters: The parameters that its caller has written out.
+        passed: What its caller has written out, or made for it.
         read_depths: What has been read so far; shared by all visits below a tool.
         effects: The effects so far; shared by all visits below a tool.
-        is_new: Whether the function is a method of an object that was made in the call.
     """
 
     module: Module
     facts: FunctionFacts
     depth: int
-    literal_parameters: frozenset[str]
+    passed: Passed
     read_depths: ReadDepths
     effects: list[Effect]
-    is_new: bool = False
+
+    @property
+    def literal_parameters(self) -> frozenset[str]:
+        """The parameters that the caller of the function has written out."""
+        return self.passed.literals
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the function is a method of an object that was made in the call."""
+        return self.passed.is_new
+
+    @property
+    def commands(self) -> Commands:
+        """The words of commands that the caller has written out, by parameter."""
+        return dict(self.passed.commands)
 
     @property
     def scope(self) -> Scope:
@@ -197,10 +238,17 @@ class Visit:
         *,
         aside: bool = False,
         from_caller: bool = False,
+        is_upkeep: bool = False,
     ) -> None:
         """Add an effect at this depth."""
         effect = Effect(
-            kind, sure, text, self.depth, aside=aside, from_caller=from_caller
+            kind,
+            sure,
+            text,
+            self.depth,
+            aside=aside,
+            from_caller=from_caller,
+            is_upkeep=is_upkeep,
         )
         self.effects.append(effect)
 
@@ -212,6 +260,8 @@ class Reader:
         """Learn the classes of the project."""
         self.project = project
         self.whole = True
+        self.prepares = False
+        self.changes_others = False
         self._facts: dict[tuple[ast.AST, bool], FunctionFacts] = {}
         self._calls: dict[ast.AST, set[ast.AST]] = {}
         self._passed_texts: dict[ast.AST, list[str]] = {}
@@ -226,7 +276,9 @@ class Reader:
         effects: list[Effect] = []
         read_depths: ReadDepths = {}
         self.whole = True
-        self._read_function(Place(home, function), 0, read_depths, effects, frozenset())
+        self.prepares = False
+        self.changes_others = False
+        self._read_function(Place(home, function), 0, read_depths, effects, Passed())
         visited = frozenset(key[0] for key in read_depths)
         if marking := find_marking_fetch(visited):
             depth = min(d for key, d in read_depths.items() if key[0] is marking)
@@ -236,6 +288,8 @@ class Reader:
         return Body(
             nearest_effects,
             self.whole,
+            self.prepares,
+            self.changes_others,
             function,
             callees,
             self._calls,
@@ -248,20 +302,17 @@ class Reader:
         depth: int,
         read_depths: ReadDepths,
         effects: list[Effect],
-        literal_parameters: frozenset[str],
-        is_new: bool = False,
+        passed: Passed,
     ) -> None:
         function = place.node
         if not isinstance(function, FUNCTIONS):
             return
-        key = (function, literal_parameters, is_new)
+        key = (function, passed)
         if read_depths.get(key, DEEPEST + 1) <= depth:
             return
         read_depths[key] = depth
-        facts = self._collect_facts(place.module, function, is_new)
-        visit = Visit(
-            place.module, facts, depth, literal_parameters, read_depths, effects, is_new
-        )
+        facts = self._collect_facts(place.module, function, passed.is_new)
+        visit = Visit(place.module, facts, depth, passed, read_depths, effects)
         first = len(effects)
         for kind, text in facts.storage:
             visit.add(kind, True, text)
@@ -320,10 +371,19 @@ class Reader:
 
     def _read_resolved_call(self, visit: Visit, call: ast.Call) -> None:
         """A call, whose effects are aside where the call only sets up or remembers."""
+        if visit.depth > 0 and fills_missing_file(visit.module, call, visit.scope):
+            # apart, since the same helper may be called without the condition, too
+            inner: list[Effect] = []
+            self._read_call(replace(visit, read_depths={}, effects=inner), call)
+            for effect in inner:
+                fills = effect.kind in FILLS
+                visit.effects.append(replace(effect, is_upkeep=fills))
+            return
         effects = visit.effects
         memos = visit.facts.memos
         first = len(effects)
         self._read_call(visit, call)
+        drops = visit.depth > 0 and keeps_up_memory(call, visit.scope)
         all_aside = _is_aside(call, memos) and not _makes_named_folder(call, visit)
         all_aside = all_aside or _ends_own_process(call, visit.scope, visit.depth)
         if visit.depth > 0 and not all_aside:
@@ -332,6 +392,8 @@ class Reader:
             effect = effects[position]
             if all_aside or _names_memo(effect, memos):
                 effects[position] = replace(effect, aside=True)
+            elif drops:
+                effects[position] = replace(effect, is_upkeep=True)
 
     def _read_stored_item(self, visit: Visit, node: ast.Subscript) -> None:
         """An item that is set or deleted of an object that outlives the call."""
@@ -341,6 +403,7 @@ class Reader:
         lasts = visit.scope.is_lasting(owner)
         lasts = lasts or self.project.dotted(visit.module, owner) == "os.environ"
         if not lasts and not self._is_imported(visit.module, owner):
+            self.changes_others |= not visit.facts.stores.is_made_here(owner)
             return
         if isinstance(node.ctx, ast.Del):
             kind = "delete"
@@ -350,9 +413,18 @@ class Reader:
             kind = "put" if sets else "create"
             text = f"it sets {shorten_expression(node)}"
         sure = not _is_own_note(node, visit.depth)
-        aside = ast.unparse(owner) in visit.facts.memos
+        is_token = visit.depth > 0 and CREDENTIAL.search(ast.unparse(node.slice))
+        aside = bool(is_token) or ast.unparse(owner) in visit.facts.memos
         from_caller = _passes_parameter(node, visit.scope)
-        visit.add(kind, sure, text, aside=aside, from_caller=from_caller)
+        is_upkeep = visit.depth > 0 and keeps_up_entry(node, visit.scope)
+        visit.add(
+            kind,
+            sure,
+            text,
+            aside=aside,
+            from_caller=from_caller,
+            is_upkeep=is_upkeep,
+        )
 
     def _classify_named_statements(
         self, visit: Visit, call: ast.Call
@@ -370,7 +442,7 @@ class Reader:
         if isinstance(node.ctx, ast.Load):
             method = self._find_property(visit.module, node, visit.scope)
             if method:
-                self._read_callee(visit, method, frozenset())
+                self._read_callee(visit, method, Passed())
             return
         if node.attr.startswith("_") or is_temporary(ast.unparse(node)):
             return
@@ -384,26 +456,21 @@ class Reader:
         is_own_attribute = visit.depth == 0 and ast.unparse(owner) == "self"
         lasts = is_own_attribute or visit.scope.is_lasting(owner)
         if lasts or self._is_imported(visit.module, owner):
-            visit.add(kind, False, text)
+            is_token = visit.depth > 0 and CREDENTIAL.search(node.attr)
+            visit.add(kind, False, text, aside=bool(is_token))
+        else:
+            self.changes_others |= not visit.facts.stores.is_made_here(owner)
 
     def _read_callee(
         self,
         visit: Visit,
         callee: Place,
-        literal_parameters: frozenset[str],
-        is_new: bool = False,
+        passed: Passed,
     ) -> None:
         """Read a function that the visited one calls, unless it is too far down."""
         depth = visit.depth + 1
         if depth <= DEEPEST:
-            self._read_function(
-                callee,
-                depth,
-                visit.read_depths,
-                visit.effects,
-                literal_parameters,
-                is_new,
-            )
+            self._read_function(callee, depth, visit.read_depths, visit.effects, passed)
 
     def _read_call(self, visit: Visit, call: ast.Call) -> None:
         callees = self._find_callees(visit.module, call, visit.scope)
@@ -442,7 +509,9 @@ class Reader:
             # a function in this one shares its parameters
             literals |= visit.literal_parameters
         is_new = self._is_made_here(visit, call)
-        self._read_callee(visit, callee, literals, is_new)
+        commands = list_passed_commands(function, call, visit.scope, visit.commands)
+        passed = Passed(literals, is_new, tuple(sorted(commands.items())))
+        self._read_callee(visit, callee, passed)
 
     def _is_made_here(self, visit: Visit, call: ast.Call) -> bool:
         """Whether the object of a method is made in the call, and by nothing but its class."""
@@ -495,29 +564,34 @@ class Reader:
 
     def _read_preparation(self, visit: Visit, callee: Place) -> None:
         """What a helper changes that by its name only prepares: a log or a cache, but no other records."""
-        if not isinstance(callee.node, FUNCTIONS) or is_setup_name(callee.node.name):
+        if not isinstance(callee.node, FUNCTIONS):
             return
         whole = self.whole
+        self.whole = True
         inner = self._read_apart(visit, callee)
+        writes = any(effect.kind in WRITES for effect in inner)
+        self.prepares = self.prepares or writes or not self.whole
+        self.whole = whole  # what prepares may call what it likes
+        if is_setup_name(callee.node.name):
+            return
         for effect in inner:
             if effect.aside or not effect.sure:
                 continue
             if changes_records(effect) or keeps_data(effect, inner):
                 visit.effects.append(effect)
-        self.whole = whole  # what prepares may call what it likes
 
     def _read_apart(self, visit: Visit, callee: Place) -> list[Effect]:
         """The effects of a function, which is read again where the tool itself calls it."""
         inner: list[Effect] = []
         apart = replace(visit, read_depths={}, effects=inner)
-        self._read_callee(apart, callee, frozenset())
+        self._read_callee(apart, callee, Passed())
         return inner
 
     def _read_external_call(self, visit: Visit, call: ast.Call) -> None:
         """A call that leaves the project."""
         context = (self.project, visit.module, call, visit.scope)
         external_effects = list(
-            find_external_effects(*context, visit.literal_parameters)
+            find_external_effects(*context, visit.literal_parameters, visit.commands)
         )
         effects = _build_effects(
             external_effects,

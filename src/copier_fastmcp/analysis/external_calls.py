@@ -10,16 +10,25 @@ from functools import cached_property
 
 from ..auditing.verbs import find_verb, parse_name, split_name
 from ..auditing.vocabulary import get_word_list
-from ..sources.modules import Module, Project, list_keyword_values, list_names
+from ..sources.modules import (
+    Module,
+    Project,
+    list_calls,
+    list_keyword_values,
+    list_names,
+)
 from .call_arguments import (
+    NO_COMMANDS,
     POST,
     SENT_POST,
+    Commands,
     find_http_method,
     find_open_mode,
     find_passed_parameter,
     find_reading_command,
     list_passed_texts,
 )
+from .call_targets import find_run_target
 from .scopes import (
     CALL_LOCAL,
     SIGNALS,
@@ -73,6 +82,13 @@ LOCKS = {"lock", "rlock", "mutex", "semaphore"}
 STARTED_TASKS = re.compile(
     r"\b(?:\w*executor|pool)\.submit\(|create_task\(|ensure_future\("
 )
+MATCHES = re.compile(r"\.?(?:finditer|search|match|fullmatch)\(")
+THREADS = re.compile(r"(?:threading\.)?(?:Thread|Timer)$")
+COPIES = {"copy", "copy2", "copyfile", "copytree", "link", "symlink"}
+MOVES = {"move", "replace", "rename"}
+TEMPORARY = re.compile(
+    r"\b(?:TemporaryDirectory|NamedTemporaryFile|TemporaryFile|mkdtemp|mkstemp)\("
+)
 # Modules of Python's own whose functions change nothing, whatever their verbs.
 HARMLESS = {
     "atexit",
@@ -113,6 +129,10 @@ HARMLESS |= {
 }
 # Packages for computing: of their methods only those that save or load write or read.
 COMPUTING = {"numpy", "pandas", "polars", "scipy", "Crypto", "Cryptodome"}
+TRANSFERS = {"sftp", "scp"}
+STREAMS = {"buffer", "buf", "file", "f", "fh", "fp", "stream", "bio"}
+DRAWING = {"matplotlib", "seaborn"}
+DRAWS = ("set_", "add_", "plot", "fill", "invert", "tick_params")
 # A class of a client: DeleteMessageRequest(...)
 ASKS = {
     "request",
@@ -150,17 +170,27 @@ def find_external_effects(
     call: ast.Call,
     scope: Scope,
     literal_parameters: frozenset[str],
+    commands: Commands = NO_COMMANDS,
 ) -> Iterator[CallEffect]:
-    """What a call does: a kind, whether that is sure, and words for it."""
+    """What a call does: a kind, whether that is sure, and words for it.
+
+    Args:
+        project: The source of the server.
+        module: The file of the call.
+        call: The call.
+        scope: The names of the function that makes the call.
+        literal_parameters: The parameters of that function which its caller has written out.
+        commands: The words of commands that its caller has written out, by parameter.
+    """
     path = project.dotted(module, call.func)
     dotted = path.removeprefix("builtins.")
     text = f"it calls {shorten_expression(call.func)}()"
-    temporary = is_temporary(ast.unparse(call))
+    temporary = _is_about_temporary(call, scope)
     if effect := _classify_builtin(call, dotted, scope, text):
         yield effect
         return
     if kind := load_calls("functions").get(dotted):
-        yield from _classify_known_function(call, dotted, kind, scope)
+        yield from _classify_known_function(call, dotted, kind, scope, commands)
         return
     if _opens_file(call, dotted):
         of_path = dotted not in OPENERS and not _is_module(module, call.func)
@@ -201,22 +231,52 @@ def _describe_global(
 
 
 def _classify_known_function(
-    call: ast.Call, dotted: str, kind: str, scope: Scope
+    call: ast.Call, dotted: str, kind: str, scope: Scope, commands: Commands
 ) -> Iterator[CallEffect]:
     """What a function of the vocabulary does, unless it is about a temporary file."""
     text = f"it calls {shorten_expression(call.func)}()"
     if dotted == "shutil.copytree" and not list_keyword_values(call, "dirs_exist_ok"):
         kind = "create"  # it refuses a folder that exists
-    if kind == "action" and (command := find_reading_command(call, scope)):
+    if kind == "action" and (command := find_reading_command(call, scope, commands)):
         yield "read", True, f"it runs {command!r}"
         return
     if kind == "read" and _names_removal(call, scope):
         yield "action", False, f"{text} with an address that removes"
         return
-    is_moved = dotted == "shutil.move"
-    is_local = kind in ("ensure", "delete", "put") and not is_moved
-    if not (is_local and is_temporary(ast.unparse(call))):
+    is_local = kind in ("ensure", "delete", "put", "create")
+    if not (is_local and _is_about_temporary(call, scope)):
         yield kind, True, text
+
+
+def _is_about_temporary(call: ast.Call, scope: Scope) -> bool:
+    """Whether a call is about a temporary file, a cache or a log: for a move or a copy, its destination."""
+    name = ast.unparse(call.func).rpartition(".")[2]
+    if name in COPIES and call.args:
+        return _is_temporary_place(call.args[-1], scope)
+    if name in MOVES and call.args:
+        # what is moved away is lost where it was
+        places = [*call.args]
+        if len(places) == 1 and isinstance(call.func, ast.Attribute):
+            places.append(call.func.value)
+        return all(_is_temporary_place(place, scope) for place in places)
+    if is_temporary(ast.unparse(call)):
+        return True
+    places = [*call.args[:1]]
+    if isinstance(call.func, ast.Attribute):
+        places.append(call.func.value)
+    return any(_is_in_temporary(place, scope) for place in places)
+
+
+def _is_temporary_place(place: ast.expr, scope: Scope) -> bool:
+    """Whether an expression names a temporary place, a cache or a log."""
+    return is_temporary(ast.unparse(place)) or _is_in_temporary(place, scope)
+
+
+def _is_in_temporary(place: ast.expr, scope: Scope) -> bool:
+    """Whether a local name holds a place that `tempfile` has made, or one below it."""
+    if root_name(place) not in scope.assigned:
+        return False
+    return TEMPORARY.search(_describe_origin(place, scope)) is not None
 
 
 def _opens_file(call: ast.Call, dotted: str) -> bool:
@@ -287,7 +347,7 @@ def _classify_function(
 
 def _classify_bare_verb(name: str, text: str) -> Iterator[CallEffect]:
     """What a function does whose whole name is a verb that writes or sends, as `send`."""
-    verb = find_verb(name)
+    verb = None if name == "connect" else find_verb(name)
     if verb and verb.kind in BARE_KINDS and verb.word not in get_word_list("nouns"):
         yield KINDS.get(verb.kind, "action"), False, text
 
@@ -409,6 +469,89 @@ def _classify_coordination(method: MethodCall) -> list[CallEffect] | None:
         if STARTED_TASKS.search(ast.unparse(value)):
             return []
     return None
+
+
+def _classify_match(method: MethodCall) -> list[CallEffect] | None:
+    """`start` of a match of a regular expression, which is a position in a text."""
+    if method.name != "start" or method.has_arguments:
+        return None
+    found = method.scope.assigned.get(root_name(method.owner))
+    is_match = found is not None and MATCHES.search(ast.unparse(found))
+    return [] if is_match else None
+
+
+def _classify_thread(method: MethodCall) -> list[CallEffect] | None:
+    """`start` and `cancel` of a thread or a timer whose function is read by itself."""
+    if method.name not in ("start", "cancel") or method.has_arguments:
+        return None
+    maker = method.owner
+    if isinstance(maker, ast.Name):
+        maker = method.scope.find_made_value(maker.id) or maker
+    if not isinstance(maker, ast.Call) or not THREADS.match(ast.unparse(maker.func)):
+        return None
+    target = find_run_target(maker)
+    parameters = method.scope.parameters | method.scope.enclosing_parameters
+    is_passed = target is None or root_name(target) in parameters - {"self", "cls"}
+    is_shown = isinstance(target, ast.Name | ast.Attribute) and not is_passed
+    return [] if is_shown else None
+
+
+def _classify_transfer(method: MethodCall) -> list[CallEffect] | None:
+    """A file that is fetched from another machine, or sent to it: `sftp.get(remote, local)`."""
+    words = split_name(shorten_expression(method.owner).rpartition(".")[2])
+    if not words or words[-1] not in TRANSFERS or len(method.arguments) < 2:
+        return None
+    kind = {"get": "save", "put": "put"}.get(method.name)
+    return None if kind is None else [(kind, True, method.text)]
+
+
+def _classify_drawing(method: MethodCall) -> list[CallEffect] | None:
+    """What is set of a chart or added to it, which is no data until it is saved."""
+    if DRAWING.isdisjoint(method.packages) or method.name in load_words("savers"):
+        return None
+    is_local = root_name(method.owner) in method.scope.local_names
+    return [] if is_local and method.name.startswith(DRAWS) else None
+
+
+def _classify_built_request(method: MethodCall) -> list[CallEffect] | None:
+    """A request that is built first and sent by `execute()`: `service.files().update(...)`."""
+    if not _has_call(method.owner) or not _is_executed(method):
+        return None
+    kind = load_calls("built_requests").get(method.name)
+    if kind is None:
+        return None
+    return [(kind, kind != "action", f"{method.text}.execute()")]
+
+
+def _has_call(owner: ast.expr) -> bool:
+    """Whether an object is what a call returned, as `service.files()` and `db.table("notes")`."""
+    while isinstance(owner, ast.Attribute):
+        owner = owner.value
+    return isinstance(owner, ast.Call)
+
+
+def _is_executed(method: MethodCall) -> bool:
+    """Whether what a call returns is sent by `execute()` without a statement, also under a local name."""
+    module = method.scope.module
+    node: ast.AST = method.call
+    around = module.parents.get(node)
+    while isinstance(around, ast.Attribute | ast.Call):
+        if isinstance(around, ast.Call) and around.func is node:
+            if isinstance(node, ast.Attribute) and node.attr == "execute":
+                return not around.args
+        elif isinstance(around, ast.Call):
+            return False
+        node, around = around, module.parents.get(around)
+    if not isinstance(around, ast.Assign) or not isinstance(
+        around.targets[0], ast.Name
+    ):
+        return False
+    function = module.find_enclosing_function(method.call)
+    sent = f"{around.targets[0].id}.execute"
+    for call in list_calls(function) if function else ():
+        if ast.unparse(call.func) == sent and not call.args:
+            return True
+    return False
 
 
 def _classify_remote_tool(method: MethodCall) -> list[CallEffect] | None:
@@ -541,15 +684,22 @@ def _classify_saver(method: MethodCall) -> list[CallEffect] | None:
         return []
     if method.name.startswith("to_") and not count:
         return []
-    if HELD.search(_describe_origin(method.owner, method.scope)):
-        return []
+    for held in (method.owner, *method.arguments[:1]):
+        if HELD.search(_describe_origin(held, method.scope)):
+            return []
     return [("save", True, method.text)]
 
 
 def _classify_close(method: MethodCall) -> list[CallEffect] | None:
     """`close` with an argument closes a thing of the service, and not a connection."""
+    if method.name == "seek":
+        words = split_name(shorten_expression(method.owner))
+        return [] if words and words[-1] in STREAMS else None
     if method.name != "close" or not method.arguments:
         return None
+    origin = method.scope.module.imports.get(root_name(method.owner), "")
+    if origin.split(".")[0] in DRAWING:
+        return []  # a figure, as plt.close(figure)
     return [("action", False, method.text)]
 
 
@@ -583,6 +733,11 @@ METHOD_RULES: tuple[Callable[[MethodCall], list[CallEffect] | None], ...] = (
     _classify_signal,
     _classify_class,
     _classify_coordination,
+    _classify_match,
+    _classify_thread,
+    _classify_transfer,
+    _classify_drawing,
+    _classify_built_request,
     _classify_remote_tool,
     _classify_client_factory,
     _classify_frame,

@@ -3,7 +3,7 @@
 import ast
 import builtins
 
-from ..sources.modules import Module, Project
+from ..sources.modules import Module, Project, list_keyword_values
 from .scopes import Scope, root_name
 from .statements import RUN, classify_statement, join_text, resolve_text
 from .vocabulary import load_vocabulary, load_words
@@ -40,6 +40,39 @@ MODULES |= {
     "bisect",
 }
 MODULES |= {"numpy", "scipy", "Crypto", "Cryptodome"}
+# Names of other packages that only compute, look something up or make an object.
+NAMES = {
+    "os.path",
+    "os.getenv",
+    "os.environ.get",
+    "os.getcwd",
+    "os.cpu_count",
+    "urllib.parse",
+    "urllib.request.Request",
+    "shutil.which",
+    "contextlib",
+    "dataclasses",
+    "platform",
+    "io.BytesIO",
+    "io.StringIO",
+    "yaml.safe_load",
+    "traceback.format_exc",
+    "inspect.signature",
+    "threading.Lock",
+    "threading.RLock",
+    "asyncio.Lock",
+    "asyncio.Semaphore",
+    "asyncio.gather",
+    "asyncio.sleep",
+    "asyncio.wait_for",
+    "httpx.AsyncClient",
+    "httpx.Client",
+    "httpx.Timeout",
+    "httpx.Limits",
+    "requests.Session",
+    "aiohttp.ClientSession",
+    "aiohttp.ClientTimeout",
+}
 # Of the methods that nobody counts as effects, those that may start or keep something.
 STARTS = {
     "execute",
@@ -102,8 +135,11 @@ def is_pure_call(
     """Whether a call that leaves the project only computes; what is not known does not."""
     dotted = project.dotted(module, call.func)
     package = dotted.split(".")[0]
-    is_module = package in MODULES and package in module.imports.values()
-    if is_module or (package in PROTOCOL and dotted.endswith(ANSWERS)):
+    imported = {name.split(".")[0] for name in module.imports.values()}
+    is_module = package in imported and (package in MODULES or _is_named(dotted))
+    is_answer = package in PROTOCOL and dotted.endswith(ANSWERS)
+    is_known = is_module or is_answer or _opens_to_read(call, dotted)
+    if is_known or _hands_on(call, dotted, scope):
         return True
     if isinstance(call.func, ast.Name):
         local = call.func.id in scope.assigned or call.func.id in module.top
@@ -120,6 +156,34 @@ def is_pure_call(
             for statement in call.args[:1]
         )
     return name in load_words("nothing") - STARTS or name in load_words("frames")
+
+
+def _is_named(dotted: str) -> bool:
+    """Whether a dotted name, or what it is in, only computes, looks something up or makes an object."""
+    parts = dotted.split(".")
+    return any(".".join(parts[:end]) in NAMES for end in range(1, len(parts) + 1))
+
+
+def _hands_on(call: ast.Call, dotted: str, scope: Scope) -> bool:
+    """Whether a call runs a function in a thread, which is read by itself as its source names it."""
+    if dotted != "asyncio.to_thread" or not call.args:
+        return False
+    function = call.args[0]
+    if isinstance(function, ast.Name) and function.id in scope.local_names:
+        return False
+    is_named = isinstance(function, ast.Name | ast.Attribute)
+    return is_named and root_name(function) not in scope.parameters - {"self", "cls"}
+
+
+def _opens_to_read(call: ast.Call, dotted: str) -> bool:
+    """Whether a call opens a file to read."""
+    if dotted not in ("open", "builtins.open", "io.open"):
+        return False
+    mode = [*call.args[1:2], *list_keyword_values(call, "mode")]
+    if not mode:
+        return True
+    value = mode[0].value if isinstance(mode[0], ast.Constant) else ""
+    return isinstance(value, str) and value in ("r", "rb", "rt")
 
 
 def _is_shown_statement(

@@ -5,7 +5,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Set
 
-from ..sources.modules import Function, Module, list_parameter_names, list_parameters
+from ..sources.modules import (
+    Function,
+    Module,
+    list_names,
+    list_parameter_names,
+    list_parameters,
+)
 
 # Words in the name of an object whose contents are not kept.
 PASSING = {
@@ -63,9 +69,14 @@ class Scope:
         `extended` has the names of lists that something is added to.
         """
         self.module = module
+        self.name = function.name
         self.own_attributes = own_attributes
         self.assigned: dict[str, ast.expr] = {}
         self._counts: Counter[str] = Counter()
+        # also those of `figure, axes = subplots()`
+        self.local_names: set[str] = set()
+        self._made: dict[str, ast.expr] = {}
+        self._made_counts: Counter[str] = Counter()
         self.extended: set[str] = set()
         self.annotations: dict[str, ast.expr] = {}
         self.parameters = list_parameter_names(function)
@@ -109,12 +120,22 @@ class Scope:
     def _record_value(self, target: ast.expr | None, value: ast.expr | None) -> None:
         if isinstance(target, ast.Name) and value is not None:
             self.assigned[target.id] = value
+            if not (isinstance(value, ast.Constant) and value.value is None):
+                self._made[target.id] = value
+                self._made_counts[target.id] += 1
+        if isinstance(target, ast.Tuple | ast.List):
+            self.local_names |= list_names(target)
         if target is not None and value is not None:
+            self.local_names.add(root_name(target))
             self._counts[root_name(target)] += 1
 
     def find_only_value(self, name: str) -> ast.expr | None:
         """The value of a local name that is assigned once; None for any other name."""
         return self.assigned.get(name) if self._counts[name] == 1 else None
+
+    def find_made_value(self, name: str) -> ast.expr | None:
+        """The one value other than None that a local name is assigned; None for any other name."""
+        return self._made.get(name) if self._made_counts[name] == 1 else None
 
     def is_lasting(self, held: ast.expr) -> bool:
         """Whether an object outlives the call: a global one, or an attribute of `self`."""

@@ -174,6 +174,14 @@ class Stores:
                 return True
         return not values
 
+    def is_made_here(self, held: ast.AST) -> bool:
+        """Whether a local name holds nothing but objects that this function makes."""
+        name = root_name(held)
+        if name == "self":
+            return self._is_own(held)
+        values = self.values.get(name, [])
+        return bool(values) and all(map(_makes_new_value, values))
+
     def _is_own(self, held: ast.AST) -> bool:
         """Whether an attribute of `self` is no data: private, of a cache, or of an object that ends with the call."""
         if _is_private(held) or names_cache(self.owner):

@@ -16,12 +16,13 @@ LEAD_IN = re.compile(
     r"""^(?:
         \([^)]*\)[\s:.-]* | <[^>]*> | \[[^\]]*\][\s:.-]* | [^\w(<\[]+ |
         (?:given|in|for|from|with|within|inside|on|based\ on|using|if|when)\ [^,.;:]{1,80},\s+(?=[a-z]) |
+        unlike\ (?:[^,.;:()]|\([^)]*\)){1,80},\s+(?=[a-z]) |
         (?:it|this)\ (?=[a-z]+s\b) | (?:it|this|you|we|users?)\ (?:can|will|may)(?:\ use\ (?:this|it)\ to)?\b | use\ to\b |
         (?:tr(?:y|ies)|attempts?)\ to | (?:allows?|enables?|supports?)\ (?=[a-z]+ing\b) |
         (?:bulk|soft|hard|batch|mass|auto|force)[- ](?=[a-z]) |
         (?:this|the|a|an)\ (?:\w+\ ){0,2}?(?:tool|function|command|endpoint|operation|method|action|api)\b
             (?:\ (?:is\ )?(?:used|useful|for|that|which|can|will|may|be|it|you|to|allows?|lets?|enables?|helps?|provides?\ a\ way|users?|agents?|clients?|the)\b)* |
-        (?:use|call|run)\ (?:this|it|the)(?:\ (?:tool|function|command|endpoint|method))?\b(?:\ (?:to|for|(?:when|whenever|if)\ (?:you|the\ user)\ (?:need|want|wish|have|asks?)s?\ to))? |
+        (?:(?:use|call)\ (?:this|it|the)|run\ (?:this|it|the(?=\ (?:tool|function|command|endpoint|method)\b)))(?:\ (?:tool|function|command|endpoint|method))?\b(?:\ (?:to|for|(?:when|whenever|if)\ (?:you|the\ user)\ (?:need|want|wish|have|asks?)s?\ to))? |
         (?:tool|function|command|helper|utility|endpoint)\ (?:to|for|that|which) |
         (?:used|(?:allows?|lets?|helps?|enables?)(?:\ (?:you|users?|agents?|the\ \w+))?|ability|how)\ to |
         preview\b\s*[:!.,-]+ |
@@ -327,6 +328,8 @@ def _skip_label(sentence: str) -> str:
     """A sentence without the label in front of it: `Purpose: Lists`, `GitHub - Create`."""
     label = LABEL.match(sentence)
     if label is None or find_verb(label[1].lower()) is not None:
+        return sentence
+    if label[1].lower() in ("return", "returns"):  # `Returns the text - save it`
         return sentence
     remainder = sentence[label.end() :]
     return (
