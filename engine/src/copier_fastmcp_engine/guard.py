@@ -412,7 +412,8 @@ class Guard(Transform):
         if not _module_of(source.tool).startswith(CALLING_MODULES):
             return False
         server, _ = source.path[-1]
-        return find_guard(server) is not None
+        # At the start, this server is checked before its guard is installed
+        return server is self.mcp or find_guard(server) is not None
 
     def _asks_by_itself(self, source: Tool, declaration: Declaration | None) -> bool:
         """Tell whether a tool of ours asks, and asks for all that this server's policy asks for."""

@@ -10,6 +10,7 @@ from fastmcp import FastMCP
 from fastmcp.server.auth import AccessToken
 from fastmcp.server.context import reset_transport, set_transport
 from fastmcp.server.middleware.caching import ResponseCachingMiddleware
+from fastmcp.server.transforms import ResourcesAsTools
 from fastmcp.server.transforms.search import RegexSearchTransform
 from fastmcp.tools import Tool
 from mcp.server.auth.middleware.auth_context import auth_context_var
@@ -283,13 +284,13 @@ async def test_an_undeclared_tool_is_named_at_the_start(
     assert caplog.records == []
 
 
-def add_search(server: FastMCP) -> None:
-    """Add FastMCP's search, whose tools only call others."""
-    server.add_transform(RegexSearchTransform())
+def add_resource_tools(server: FastMCP) -> None:
+    """Add FastMCP's tools for resources, which only read those of the server."""
+    server.add_transform(ResourcesAsTools(server))
 
 
-@pytest.mark.parametrize("add", [add_read_only, add_search])
-def test_nobody_is_asked_to_declare_a_trusted_read_or_a_search(
+@pytest.mark.parametrize("add", [add_read_only, add_resource_tools])
+def test_nobody_is_asked_to_declare_a_trusted_read_or_a_tool_of_fastmcp(
     add: Callable[[FastMCP], object],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -380,6 +381,25 @@ async def test_scopes_without_a_verifier_are_reported_over_http(
     server.http_app()
     (line,) = caplog.messages
     assert line.endswith("nobody can use these over HTTP: zz_scoped, Scoped")
+
+
+@each_era
+async def test_a_resource_is_hidden_from_callers_without_its_scopes(
+    era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def extend_(server: FastMCP) -> None:
+        server.add_resource(OPEN(zz_open))
+        server.add_resource(SCOPED(zz_scoped))
+
+    monkeypatch.setattr(extend, "extend", extend_)
+    server = create_server(SETTINGS)
+    before = set_transport("streamable-http")
+    try:
+        async with connect(server, era, can={}) as raw:
+            message = await raw.receive(await raw.send("resources/list"))
+    finally:
+        reset_transport(before)
+    assert [row["name"] for row in message["result"]["resources"]] == ["Open"]
 
 
 @each_era
