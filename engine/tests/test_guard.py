@@ -259,6 +259,20 @@ async def test_an_injected_tool_asks_in_a_call_that_no_request_came_before() -> 
 
 
 @pytest.mark.anyio
+async def test_an_existing_server_starts_without_an_injected_tool_of_it(
+    era: str,
+) -> None:
+    injecting = ToolInjectionMiddleware([Tool.from_function(destroy)])
+    server: FastMCP[Any] = FastMCP("existing", middleware=[injecting])
+    govern(server, make_settings(POLICY, exclude=["destroy"]))
+    add_wipe(server)
+    server.http_app()
+    async with client_of(server, era) as client:
+        (tool,) = await client.list_tools()
+    assert tool.name == "wipe"
+
+
+@pytest.mark.anyio
 async def test_an_injection_is_guarded_once(era: str) -> None:
     server = make_server(POLICY)
     inject_undeclared(server)

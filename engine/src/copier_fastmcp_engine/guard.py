@@ -465,6 +465,8 @@ class Guard(Transform):
 
     def list_injected_tools(self, tools: Sequence[Tool]) -> list[Tool]:
         """Return the injected tools of this server's subset as they are served."""
+        if self._is_bypassed.get():
+            return [*tools]
         parts = self._parts()
         served = [self.guard_injected_tool(tool) for tool in tools]
         return [tool for tool in served if self._reason_left_out(tool, parts) is None]
