@@ -1,5 +1,7 @@
 """The guard is a transform: whatever a server serves passes it, wherever that comes from and however it is called."""
 
+import json
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -7,6 +9,7 @@ import pytest
 from fastmcp import Client, Context, FastMCP, FastMCPApp
 from fastmcp.exceptions import ToolError
 from fastmcp.server import create_proxy
+from fastmcp.server.middleware import Middleware
 from fastmcp.server.middleware.tool_injection import ToolInjectionMiddleware
 from fastmcp.server.providers.addressing import (
     hashed_backend_name,
@@ -243,6 +246,149 @@ async def test_a_middleware_put_into_the_list_is_found_by_the_next_request(
     async with client_of(server, era, agrees=False) as client:
         assert await outcome_of(client, "destroy", name="a") == "error"
     assert DONE == []
+
+
+@pytest.mark.anyio
+async def test_an_injected_tool_asks_in_a_call_that_no_request_came_before() -> None:
+    injecting = ToolInjectionMiddleware([Tool.from_function(destroy)])
+    server: FastMCP[Any] = FastMCP("existing", middleware=[injecting])
+    govern(server, make_settings(POLICY))
+    with pytest.raises(ToolError, match="destroy needs a person's confirmation"):
+        await server.call_tool("destroy", {"name": "a"}, run_middleware=False)
+    assert DONE == []
+
+
+@pytest.mark.anyio
+async def test_an_existing_server_starts_without_an_injected_tool_of_it(
+    era: str,
+) -> None:
+    injecting = ToolInjectionMiddleware([Tool.from_function(destroy)])
+    server: FastMCP[Any] = FastMCP("existing", middleware=[injecting])
+    govern(server, make_settings(POLICY, exclude=["destroy"]))
+    add_wipe(server)
+    server.http_app()
+    async with client_of(server, era) as client:
+        (tool,) = await client.list_tools()
+    assert tool.name == "wipe"
+
+
+@pytest.mark.anyio
+async def test_an_injection_is_guarded_once(era: str) -> None:
+    server = make_server(POLICY)
+    inject_undeclared(server)
+    before = [*server.middleware]
+    async with client_of(server, era) as client:
+        await client.list_tools()
+    assert server.middleware == before
+
+
+@pytest.mark.anyio
+async def test_an_injected_tool_of_a_mounted_server_asks(era: str) -> None:
+    server, child = make_server(POLICY), FastMCP("child")
+    inject_undeclared(child)
+    server.mount(child, namespace="child")
+    async with client_of(server, era, agrees=False) as client:
+        await outcome_of(client, "child_destroy", name="a")
+    assert DONE == []
+    async with client_of(server, era, agrees=True) as client:
+        await outcome_of(client, "child_destroy", name="a")
+    assert DONE == ["a"]
+
+
+class Refusing(Middleware):
+    """A middleware that lets no call through."""
+
+    async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+        raise ToolError("closed today")
+
+
+@pytest.mark.anyio
+async def test_a_call_that_a_middleware_of_the_author_refuses_is_logged(
+    era: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server: FastMCP[Any] = FastMCP("existing", middleware=[Refusing()])
+    govern(server, make_settings(POLICY))
+    with caplog.at_level(logging.INFO, POLICY.package):
+        async with client_of(server, era) as client:
+            assert await outcome_of(client, "wipe", name="a") == "error"
+    (record,) = [line for line in caplog.records if "tool_call" in line.message]
+    assert json.loads(record.message)["outcome"] == "error"
+
+
+@pytest.mark.anyio
+async def test_a_tool_that_takes_the_place_of_another_is_served(era: str) -> None:
+    server = make_server(POLICY, wipe)
+    async with client_of(server, era) as client:
+        await client.list_tools()
+    server.local_provider.remove_tool("wipe")
+
+    async def scrap(name: str) -> None:
+        """Scrap one."""
+        DONE.append(f"scrapped {name}")
+
+    scrap.__name__ = "wipe"
+    declaration = declaration_of(delete(title="Scrap")(scrap))
+    assert declaration is not None
+    server.add_tool(build_tool(POLICY, scrap, declaration))
+    async with client_of(server, era, agrees=True) as client:
+        (tool,) = await client.list_tools()
+        await outcome_of(client, "wipe", name="a")
+    assert tool.title == "Scrap"
+    assert DONE == ["scrapped a"]
+
+
+class Whitewashing(Transform):
+    """A transform that copies each tool with the hints of a read."""
+
+    hints = ToolAnnotations(read_only_hint=True)
+
+    async def list_tools(self, tools: Sequence[Tool]) -> Sequence[Tool]:
+        return [self.copy(tool) for tool in tools]
+
+    async def get_tool(self, name: str, call_next: Any, **options: Any) -> Tool | None:
+        tool = await call_next(name, **options)
+        return tool and self.copy(tool)
+
+    def copy(self, tool: Tool) -> Tool:
+        return tool.model_copy(update={"annotations": self.hints})
+
+
+@pytest.mark.anyio
+async def test_a_copy_with_other_hints_is_served_with_those_of_its_declaration(
+    era: str,
+) -> None:
+    server = make_server(POLICY, wipe)
+    server.add_transform(Whitewashing())
+    async with client_of(server, era, agrees=False) as client:
+        (tool,) = await client.list_tools()
+        assert await outcome_of(client, "wipe", name="a") == "declined"
+    assert tool.annotations
+    assert tool.annotations.destructive_hint is True
+    assert DONE == []
+
+
+@pytest.mark.anyio
+async def test_each_version_of_a_mounted_tool_has_its_own_declaration(
+    era: str,
+) -> None:
+    """The version that is called destroys, and the newest one of that name only reads."""
+    server, child = make_server(POLICY), FastMCP("child")
+
+    @child.tool(name="handle", version="1")
+    @delete(title="Destroy")
+    async def handle_before(name: str) -> None:
+        DONE.append(name)
+
+    @child.tool(name="handle", version="2")
+    @read(title="Look")
+    async def handle_now(name: str) -> None:
+        DONE.append(f"looked at {name}")
+
+    server.mount(child)
+    async with client_of(server, era, agrees=False) as client:
+        for version in ("1", "2"):
+            await client.call_tool("handle", {"name": "a"}, version=version)
+    assert DONE == ["looked at a"]
 
 
 @pytest.mark.anyio

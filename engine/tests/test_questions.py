@@ -237,6 +237,26 @@ async def test_answers_are_not_stored(
     assert "MARKED" not in "".join(stored)
 
 
+async def test_a_state_with_answers_counts_once() -> None:
+    """Sent again, it is no error: the first question is asked anew."""
+    answers: list[dict[str, Any]] = []
+    for content in ({"confirm": True}, {"answer": "old"}, {"answer": "front"}):
+        answers.append({"action": "accept", "content": content})
+    server = make_server(make_policy(confirm="deletes"), drop_note)
+    call = {"name": "drop_note", "arguments": {"note_id": 1}}
+    async with raw.connect(server, raw.MODERN, *answers, None) as client:
+        message = await client.receive(await client.send("tools/call", **call))
+        assert raw.outcome(message) == "applied"
+        again = {
+            "requestState": client.states[-1],
+            "inputResponses": {"confirmation": answers[-1]},
+        }
+        number = await client.send("tools/call", **call, **again)
+        assert raw.outcome(await client.receive(number)) == "asked"
+    assert client.questions[-1] == client.questions[0]
+    assert DONE == [(1, "old", "front")]
+
+
 async def test_an_answer_counts_for_its_own_arguments_only() -> None:
     """An answer that a client made up, without a question of ours, is none."""
     made_up = {

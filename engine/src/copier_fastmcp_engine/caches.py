@@ -9,6 +9,7 @@ from fastmcp.utilities.components import FastMCPComponent
 
 from .errors import RuleError
 from .guarded_components import find_source
+from .policy import Policy
 from .private_api import CACHED_CALLS, CACHED_PROMPTS, CACHED_READS, servers_below
 from .tools import declared, has_demands
 
@@ -38,9 +39,9 @@ async def check_caches(mcp: FastMCP[Any], pairs: Sequence[tuple[Tool, Tool]]) ->
     read_names: dict[FastMCP[Any], set[str]] = {}
     for tool, served in pairs:
         declaration = declared(served)
-        policy = getattr(served, "policy", None)
-        if not declaration or not policy or has_demands(served):
+        if declaration is None or has_demands(served):
             continue
+        policy: Policy = served.policy  # type: ignore[attr-defined]
         if policy.truth(declaration)["read_only"]:
             source = await find_source(mcp, tool)
             for server, name in source.path:

@@ -71,6 +71,14 @@ def _module_of(tool: Tool) -> str:
     return str(getattr(getattr(tool, "fn", None), "__module__", ""))
 
 
+def _file_of(function: Any) -> str | None:
+    """Return the file of a function, or of the one that a partial function calls; None where there is none."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(function, "__code__", None)
+    return code.co_filename if code else None
+
+
 def missing_scopes(scopes: Sequence[str]) -> str:
     """Return the scopes that this request's token lacks; over stdio, where the user started the server, none."""
     if get_context().transport == "stdio":
@@ -275,9 +283,7 @@ class Guard(Transform):
         """Return the facts that a subset selects by; an undeclared tool may do anything, and is in no toolset."""
         declaration = declared(tool)
         truth = self.policy.truth(declaration) if declaration else {}
-        # FastMCP's own only call others
-        is_theirs = not isinstance(tool, OWN_KINDS)
-        is_read = truth.get("read_only", is_theirs or self._trusts(tool))
+        is_read = truth.get("read_only", self._trusts(tool))
         function = function_of(tool)
         return subsets.Facts(
             name=tool.name,
@@ -325,9 +331,9 @@ class Guard(Transform):
 
     def _bind(self, tool: PolicyTool | GuardedTool) -> Tool:
         """Return a tool of ours that holds this server."""
-        origin, bound = self._bound_tools.get(tool.key, (None, None))
-        if bound is not None and origin is tool:
-            return bound
+        known = self._bound_tools.get(tool.key)
+        if known and known[0] is tool:
+            return known[1]
         bound = tool.model_copy(update={"auth": None} if self.lists_scoped else None)
         bound._guard = self
         self._bound_tools[tool.key] = tool, bound
@@ -406,7 +412,8 @@ class Guard(Transform):
         if not _module_of(source.tool).startswith(CALLING_MODULES):
             return False
         server, _ = source.path[-1]
-        return find_guard(server) is not None
+        # At the start, this server is checked before its guard is installed
+        return server is self.mcp or find_guard(server) is not None
 
     def _asks_by_itself(self, source: Tool, declaration: Declaration | None) -> bool:
         """Tell whether a tool of ours asks, and asks for all that this server's policy asks for."""
@@ -458,6 +465,8 @@ class Guard(Transform):
 
     def list_injected_tools(self, tools: Sequence[Tool]) -> list[Tool]:
         """Return the injected tools of this server's subset as they are served."""
+        if self._is_bypassed.get():
+            return [*tools]
         parts = self._parts()
         served = [self.guard_injected_tool(tool) for tool in tools]
         return [tool for tool in served if self._reason_left_out(tool, parts) is None]
@@ -565,8 +574,7 @@ class Guard(Transform):
             and is_undeclared
             and annotations.destructive_hint
         ):
-            function: Any = getattr(source, "fn", None)
-            place = function.__code__.co_filename if function else "a mounted server"
+            place = _file_of(getattr(source, "fn", None)) or "a mounted server"
             problem = f"{place}: the destructive tool {tool.name} has no gate"
             raise RuleError(problem, REMEDY.format(tool.name), "gate-present")
         if not isinstance(source, PolicyTool):

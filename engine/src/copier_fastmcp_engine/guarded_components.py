@@ -170,7 +170,7 @@ async def find_source(server: FastMCP[Any], tool: Tool) -> Source:
         mounted = source.tool
         inner_server, name = mounted_server(mounted), original_name(mounted)
         source.path.append((inner_server, name))
-        version = VersionSpec(eq=mounted.version) if mounted.version else None
+        version = VersionSpec(eq=mounted.version)
         inner_tool = await inner_server.get_tool(name, version)
         if inner_tool is None:
             break

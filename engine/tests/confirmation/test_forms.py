@@ -277,6 +277,17 @@ async def test_where_no_form_is_shown_two_steps_apply(asking: Asking) -> None:
     assert DONE == ["a"]
 
 
+async def test_what_was_confirmed_in_two_steps_is_not_asked_by_a_form() -> None:
+    """A form that fails is tried again, for what nobody has answered yet."""
+    async with connect(make_target_server(), "legacy", CLIENT_ERROR) as raw:
+        assert await call(raw, "wipe_halves", name="a") == "preview"
+        for expected, questions in (("preview", 3), ("preview", 5), ("applied", 6)):
+            outcome = await call(raw, "wipe_halves", name="a", confirm=True)
+            assert outcome == expected
+            assert len(raw.questions) == questions
+    assert DONE == ["a0", "a1"]
+
+
 @pytest.mark.parametrize("leaves", ["client", "server"])
 async def test_nothing_is_applied_when_one_side_leaves_while_asked(
     leaves: str, asking: Asking

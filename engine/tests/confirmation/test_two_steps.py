@@ -8,7 +8,7 @@ import anyio
 import pytest
 from fastmcp.exceptions import ToolError
 
-from copier_fastmcp_engine.confirmation.pending import COLLECTION
+from copier_fastmcp_engine.confirmation.pending import COLLECTION, PendingStore
 from copier_fastmcp_engine.declarations import delete
 from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.policy import Policy
@@ -90,6 +90,24 @@ async def test_a_preview_is_applied_once(policy: Policy, era: str) -> None:
         assert await confirm_wipe(raw, "a") == "error"
         assert await confirm_wipe(raw, "a") == "error"
     assert DONE == ["a"]
+
+
+async def test_an_approved_call_is_marked_as_applied_once(
+    monkeypatch: pytest.MonkeyPatch, era: str
+) -> None:
+    """Each entry is a round trip to a store that replicas share."""
+    names: list[str] = []
+    put = PendingStore.put
+
+    async def spy(self: PendingStore, name: str, *arguments: Any) -> None:
+        names.append(name.partition("-")[0])
+        await put(self, name, *arguments)
+
+    monkeypatch.setattr(PendingStore, "put", spy)
+    async with connect_without_forms(TWO_STEP, era) as raw:
+        assert await preview_wipe(raw, "a") == "preview"
+        assert await confirm_wipe(raw, "a") == "applied"
+    assert names == ["preview", "done"]
 
 
 async def test_each_preview_can_be_applied(policy: Policy, era: str) -> None:

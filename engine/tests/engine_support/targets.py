@@ -1,7 +1,8 @@
 """The tools that the attacks aim at, and the notes server with these tools in it."""
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any
 
 from fastmcp import Context, FastMCP
@@ -127,6 +128,16 @@ def declare(server: FastMCP[Any], name: str, behavior: Behavior, **facts: Any) -
     """Declare a tool of a server that is built already."""
     with declarations.collecting(guard_of(server).declared_elsewhere):
         declarations.declare(name, behavior, **facts)
+
+
+@contextlib.contextmanager
+def declared_by_package(name: str, behavior: Behavior) -> Iterator[None]:
+    """Declare a tool for the server that this package's own code makes, as when a module is imported."""
+    declarations.declare(name, behavior)
+    try:
+        yield
+    finally:
+        del declarations.awaiting(__name__)[name]
 
 
 def make_target_server(

@@ -16,9 +16,9 @@ from fastmcp.server.transforms import ToolTransform
 from fastmcp.server.transforms.search import RegexSearchTransform
 from fastmcp.tools import Tool, ToolResult
 from fastmcp.tools.tool_transform import ToolTransformConfig
+from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from copier_fastmcp_engine import declarations
 from copier_fastmcp_engine.declarations import create, delete, read
 from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.policy import Behavior, Policy
@@ -29,7 +29,6 @@ from engine.tests.engine_support.composing import (
     WAYS,
     YES,
     add_mounted,
-    add_plain,
     add_read_only,
     add_transformed,
     call_in_two_steps,
@@ -56,6 +55,7 @@ from engine.tests.engine_support.targets import (
     Wiped,
     build_policy_tool,
     declare,
+    declared_by_package,
     make_target_server,
     wipe,
     wipe_each,
@@ -203,14 +203,17 @@ async def test_only_what_needs_scopes_is_listed_to_those_who_lack_them(
 ) -> None:
     server = make_target_server()
     guard_of(server).lists_scoped = lists_scoped
-    server.add_tool(Tool.from_tool(build_policy_tool(look_scoped), name="renamed"))
+    scoped = build_policy_tool(look_scoped)
+    server.add_tool(scoped)
+    server.add_tool(Tool.from_tool(scoped, name="renamed"))
     server.tool(repeat, name="checked", auth=lambda context: False)
     transport = set_transport("streamable-http")
     async with connect(server, era) as raw:
         message = await raw.receive(await raw.send("tools/list"))
     reset_transport(transport)
     names = {tool["name"] for tool in message["result"]["tools"]}
-    assert ("renamed" in names) == lists_scoped
+    scoped_names = {"look_scoped", "renamed"}
+    assert names & scoped_names == (scoped_names if lists_scoped else set())
     assert "checked" not in names
 
 
@@ -220,11 +223,8 @@ async def test_a_declaration_outside_of_extend_is_for_the_server_of_the_package(
 ) -> None:
     server = make_target_server()
     server.tool(destroy)
-    declarations.declare("destroy", "read")
-    try:
+    with declared_by_package("destroy", "read"):
         definition = await fetch_definition(server, era, "destroy")
-    finally:
-        del declarations.awaiting(__name__)["destroy"]
     assert definition["annotations"]["readOnlyHint"] is True
 
 
@@ -478,10 +478,13 @@ async def test_a_read_only_hint_is_trusted_where_a_setting_names_the_tool(
     add_read_only(server)
     message = await call_tool(server, era, "destroy", None, name="a")
     assert text_of(message) == '{"destroyed":"a"}'
-    unhinted = create_server(SETTINGS.model_copy(update={"trust_reads": ["destroy"]}))
-    add_plain(unhinted)
-    message = await call_tool(unhinted, era, "destroy", None, name="b")
-    assert outcome(message) == "error"
+    for hints in (None, ToolAnnotations(destructive_hint=False)):
+        unhinted = create_server(
+            SETTINGS.model_copy(update={"trust_reads": ["destroy"]})
+        )
+        unhinted.tool(destroy, annotations=hints)
+        message = await call_tool(unhinted, era, "destroy", None, name="b")
+        assert outcome(message) == "error"
     assert DONE == ["a"]
 
 

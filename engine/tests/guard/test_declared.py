@@ -2,12 +2,15 @@
 
 import dataclasses
 import logging
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from fastmcp import FastMCP
 from fastmcp.server.auth import AccessToken
 from fastmcp.server.context import reset_transport, set_transport
 from fastmcp.server.middleware.caching import ResponseCachingMiddleware
+from fastmcp.server.transforms import ResourcesAsTools
 from fastmcp.server.transforms.search import RegexSearchTransform
 from fastmcp.tools import Tool
 from mcp.server.auth.middleware.auth_context import auth_context_var
@@ -15,12 +18,15 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 
 from copier_fastmcp_engine.declarations import declare, read
 from copier_fastmcp_engine.errors import StartError
+from copier_fastmcp_engine.guard import guard_of
+from copier_fastmcp_engine.policy import Behavior, Meaning
 from copier_fastmcp_engine.registry import resource
 from engine.tests.engine_support.composing import (
     READS,
     add_mounted,
     add_read_only,
     call_tool,
+    destroy,
     each_era,
     fetch_definition,
     text_of,
@@ -30,6 +36,7 @@ from engine.tests.engine_support.notes import extend
 from engine.tests.engine_support.notes.server import TWO_STEP, create_server
 from engine.tests.engine_support.notes.server import NotesSettings as Settings
 from engine.tests.engine_support.raw import MODERN, Message, connect, outcome
+from engine.tests.engine_support.servers import TRUTH, make_server
 from engine.tests.engine_support.targets import (
     DONE,
     SETTINGS,
@@ -38,6 +45,7 @@ from engine.tests.engine_support.targets import (
     wipe,
 )
 
+OPEN = resource("open://all", name="Open", description="All.")
 SCOPED = resource("scoped://all", name="Scoped", description="All.", scopes=["zz:read"])
 READ_ONLY = "it may write, and this server is read-only"
 pytestmark = pytest.mark.anyio
@@ -109,6 +117,11 @@ async def zz_tell() -> Message:
     return {"told": True}
 
 
+async def zz_open() -> Message:
+    """Tell everybody something."""
+    return {"told": True}
+
+
 def make_child(settings: Message) -> FastMCP:
     """A server with a read, a write and what nobody declared, and a cache for some of them."""
     child = FastMCP("child", middleware=[ResponseCachingMiddleware(**settings)])
@@ -123,6 +136,24 @@ def cache_calls(*names: str) -> Message:
     off = {"enabled": False}
     included = {"included_tools": [*names]} if names else off
     return {"call_tool_settings": included, "read_resource_settings": off}
+
+
+@read(title="Scoped", scopes=["zz:read"])
+async def zz_own() -> Message:
+    """Look at what needs a scope."""
+    return {"told": True}
+
+
+def test_no_cache_answers_for_a_read_with_scopes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def extend_(server: FastMCP) -> None:
+        server.add_tool(build_policy_tool(zz_own))
+        server.add_middleware(ResponseCachingMiddleware(**cache_calls("zz_own")))
+
+    monkeypatch.setattr(extend, "extend", extend_)
+    with pytest.raises(StartError, match="CachingMiddleware would answer for zz_own;"):
+        create_server(SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -182,6 +213,7 @@ def test_no_cache_answers_for_a_resource_with_scopes(
 
     def extend_(server: FastMCP) -> None:
         child = FastMCP("child")
+        child.add_resource(OPEN(zz_open))
         child.add_resource(SCOPED(zz_tell))
         server.mount(child, namespace="child")
         (server if where == "here" else child).add_middleware(cache)
@@ -189,6 +221,18 @@ def test_no_cache_answers_for_a_resource_with_scopes(
     monkeypatch.setattr(extend, "extend", extend_)
     with pytest.raises(StartError, match="CachingMiddleware would answer for Scoped;"):
         create_server(SETTINGS)
+
+
+def test_a_cache_may_answer_for_what_everybody_may_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def extend_(server: FastMCP) -> None:
+        server.add_resource(OPEN(zz_open))
+        settings: Message = {"call_tool_settings": {"enabled": False}}
+        server.add_middleware(ResponseCachingMiddleware(**settings))
+
+    monkeypatch.setattr(extend, "extend", extend_)
+    create_server(SETTINGS)
 
 
 def test_no_cache_answers_for_a_tool_that_calls_others(
@@ -238,6 +282,53 @@ async def test_an_undeclared_tool_is_named_at_the_start(
     monkeypatch.setattr(extend, "extend", extended)
     create_server(SETTINGS)
     assert caplog.records == []
+
+
+def add_resource_tools(server: FastMCP) -> None:
+    """Add FastMCP's tools for resources, which only read those of the server."""
+    server.add_transform(ResourcesAsTools(server))
+
+
+@pytest.mark.parametrize("add", [add_read_only, add_resource_tools])
+def test_nobody_is_asked_to_declare_a_trusted_read_or_a_tool_of_fastmcp(
+    add: Callable[[FastMCP], object],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(extend, "extend", add)
+    create_server(SETTINGS, trust_reads=["destroy"])
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("behavior", ["read", "delete"])
+def test_a_file_describes_confirm_of_a_tool_that_asks(
+    behavior: Behavior, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "metadata.yaml"
+    path.write_text(
+        "tools:\n  destroy: {arguments: {confirm: {description: Whether to go on.}}}\n"
+    )
+
+    def extend_(server: FastMCP) -> None:
+        server.tool(destroy)
+        declare("destroy", behavior)
+
+    monkeypatch.setattr(extend, "extend", extend_)
+    if behavior == "delete":
+        create_server(SETTINGS, metadata=path)
+        return
+    with pytest.raises(StartError, match="'destroy' has no argument 'confirm'"):
+        create_server(SETTINGS, metadata=path)
+
+
+def test_a_hint_that_the_profile_leaves_out_is_no_other_hint() -> None:
+    behaviors = {
+        **TWO_STEP.behaviors,
+        "read": Meaning.parse("read", TRUTH["read"], "always never true false"),
+    }
+    policy = dataclasses.replace(TWO_STEP, behaviors=behaviors)
+    server = make_server(policy, zz_look)
+    guard_of(server).check()
 
 
 @each_era
@@ -290,6 +381,25 @@ async def test_scopes_without_a_verifier_are_reported_over_http(
     server.http_app()
     (line,) = caplog.messages
     assert line.endswith("nobody can use these over HTTP: zz_scoped, Scoped")
+
+
+@each_era
+async def test_a_resource_is_hidden_from_callers_without_its_scopes(
+    era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def extend_(server: FastMCP) -> None:
+        server.add_resource(OPEN(zz_open))
+        server.add_resource(SCOPED(zz_scoped))
+
+    monkeypatch.setattr(extend, "extend", extend_)
+    server = create_server(SETTINGS)
+    before = set_transport("streamable-http")
+    try:
+        async with connect(server, era, can={}) as raw:
+            message = await raw.receive(await raw.send("resources/list"))
+    finally:
+        reset_transport(before)
+    assert [row["name"] for row in message["result"]["resources"]] == ["Open"]
 
 
 @each_era

@@ -25,6 +25,7 @@ from engine.tests.engine_support.composing import (
     destroy,
     each_era,
     fetch_definition,
+    text_of,
 )
 from engine.tests.engine_support.composing import TWO_STEPS as STEPS
 from engine.tests.engine_support.notes import extend
@@ -158,6 +159,35 @@ def test_a_pattern_with_an_old_name_still_leaves_the_tool_out() -> None:
     assert Subset(exclude=["zz_lev*"]).reason_left_out(raze) == "it is excluded"
     assert Subset(tools=["zz_level"]).reason_left_out(raze) is None
     Subset(exclude=["zz_level"]).check([raze])
+
+
+async def test_a_setting_with_an_old_name_leaves_the_tool_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def add_raze(server: FastMCP) -> None:
+        server.add_tool(build_policy_tool(zz_raze))
+
+    monkeypatch.setattr(extend, "extend", add_raze)
+    server = create_server(SETTINGS, exclude=["zz_lev*"])
+    message = await call_tool(server, MODERN, "zz_raze", YES, name="a")
+    assert "zz_raze cannot be called here: it is excluded" in text_of(message)
+    assert DONE == []
+
+
+async def test_an_old_name_of_a_mounted_tool_is_free_for_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    child = make_renamed_server()
+
+    def add_both(server: FastMCP) -> None:
+        server.mount(child, namespace="in")
+        server.tool(destroy, name="zz_level")
+
+    monkeypatch.setattr(extend, "extend", add_both)
+    server = create_server()
+    for name in ("zz_level", "in_zz_level"):
+        await call_tool(server, MODERN, name, YES, name=name)
+    assert DONE == ["zz_level", "in_zz_level"]
 
 
 @each_era

@@ -11,10 +11,13 @@ from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 from fastmcp.server.http import set_http_request
 from fastmcp.server.middleware.caching import ResponseCachingMiddleware
+from mcp_types import ToolAnnotations
 from starlette.requests import Request
 
 from copier_fastmcp_engine.errors import StartError
+from copier_fastmcp_engine.guard import guard_of
 from copier_fastmcp_engine.subsets import Facts, Subset
+from engine.tests.engine_support.notes import extend
 from engine.tests.engine_support.notes.server import create_server
 from engine.tests.engine_support.raw import LEGACY, MODERN
 from engine.tests.engine_support.targets import SETTINGS, declare
@@ -32,6 +35,7 @@ EVERY = {
     "send_note",
 }
 READS = {"search_notes", "get_note"}
+READ_ONLY = ToolAnnotations(read_only_hint=True)
 FOLDER = {"get_note", "delete_note"}  # the files of these two are in a folder
 
 
@@ -164,6 +168,41 @@ async def test_a_tool_in_no_toolset_is_left_out() -> None:
     assert await list_names(part) == FOLDER
 
 
+def test_a_tool_from_elsewhere_makes_no_toolset(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tool = make_function("other.notes")
+    monkeypatch.setattr(extend, "extend", lambda server: server.tool(tool))
+    with pytest.raises(
+        StartError, match=r"nothing is called 'other'; there are (?!.*other)"
+    ):
+        make_server(toolsets=["other"])
+
+
+async def test_the_list_of_resources_is_in_every_toolset() -> None:
+    settings = SETTINGS.model_copy(update={"toolsets": ["filed"]})
+    server = create_server(settings, lists_resources=True)
+    assert await list_names(server) == {*FOLDER, "list_resources"}
+
+
+@pytest.mark.parametrize("setting", ["read_only", "no_destructive"])
+async def test_an_undeclared_tool_is_served_with_reads_where_its_hint_is_trusted(
+    setting: str,
+) -> None:
+    server = make_server(**{setting: True}, trust_reads=["trusted"])
+    for name in ("trusted", "untrusted"):
+        server.tool(make_function("other"), name=name, annotations=READ_ONLY)
+    names = await list_names(server)
+    assert "trusted" in names
+    assert "untrusted" not in names
+
+
+async def test_a_look_at_all_tools_leaves_the_subset_as_it_was() -> None:
+    server = make_server(toolsets=["filed"])
+    await guard_of(server).tool_pairs()
+    assert {tool.name for tool in await server.list_tools()} == FOLDER
+
+
 @asynccontextmanager
 async def serve_over_http(part: FastMCP[Any]) -> AsyncIterator[Any]:
     """A way to connect to a path of a server, with headers, in an era."""
@@ -219,6 +258,13 @@ async def test_a_client_narrows_its_subset(era: str) -> None:
                     await client.call_tool("search_notes", {})
 
 
+async def list_with_headers(headers: list[tuple[str, str]]) -> set[str]:
+    """The names that a request with these headers lists."""
+    pairs = [(name.encode(), value.encode()) for name, value in headers]
+    with set_http_request(Request({"type": "http", "headers": pairs})):
+        return {tool.name for tool in await make_server().list_tools()}
+
+
 @pytest.mark.parametrize(
     ("name", "values", "expected"),
     [
@@ -234,9 +280,13 @@ async def test_a_client_narrows_its_subset(era: str) -> None:
 async def test_repeated_headers_are_combined(
     name: str, values: list[str], expected: set[str]
 ) -> None:
-    pairs = [(f"x-mcp-{name}".encode(), value.encode()) for value in values]
-    with set_http_request(Request({"type": "http", "headers": pairs})):
-        assert {tool.name for tool in await make_server().list_tools()} == expected
+    pairs = [(f"x-mcp-{name}", value) for value in values]
+    assert await list_with_headers(pairs) == expected
+
+
+@pytest.mark.parametrize("name", ["readonly", "tools", "exclude-tools", "toolsets"])
+async def test_a_header_without_the_prefix_narrows_nothing(name: str) -> None:
+    assert await list_with_headers([(name, "get_note")]) == EVERY
 
 
 @pytest.mark.parametrize("where", ["here", "mounted"])

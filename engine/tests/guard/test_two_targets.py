@@ -56,6 +56,30 @@ async def test_two_mounts_of_one_tool_share_no_preview(era: str) -> None:
 
 
 @each_era
+async def test_two_mounts_of_one_server_share_no_preview(era: str) -> None:
+    server, child = make_target_server(), make_target_server()
+    for name in ("left", "right"):
+        server.mount(child, namespace=name)
+    async with connect(server, era, can=CANNOT_ASK) as raw:
+        assert await call(raw, "left_wipe", name="a") == "preview"
+        assert await call(raw, "right_wipe", name="a", confirm=True) == "error"
+        assert DONE == []
+        assert await call(raw, "left_wipe", name="a", confirm=True) == "applied"
+
+
+@each_era
+async def test_the_audit_log_of_a_mounted_server_has_its_own_names(
+    era: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "audit.jsonl"
+    server = make_target_server()
+    server.mount(make_target_server(audit=str(file)), namespace="left")
+    async with connect(server, era, ACCEPT, can=ELICITS) as raw:
+        assert await call(raw, "left_wipe", name="a") == "applied"
+    assert {line["tool"] for line in read_audit_log(file)} == {"wipe"}
+
+
+@each_era
 async def test_the_audit_log_names_a_mounted_tool_as_it_is_called(
     era: str, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from engine.tests.engine_support.paging import (
     text_of,
 )
 from engine.tests.engine_support.raw import LEGACY, Message, Raw, connect, outcome
+from engine.tests.engine_support.targets import DONE
 
 LINKS: Message = {"elicitation": {"url": {}}}
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("here")]
@@ -79,6 +80,19 @@ async def test_a_question_of_a_body_that_waits_is_logged(
     async with connect(make_page_server(), era, can={}) as raw:
         await call_wipe(raw, name="wipe_each", arguments={"names": []})
     assert decisions_of(log) == [["page", "waiting", None]]
+
+
+async def test_an_approval_on_a_page_counts_after_a_part_was_applied(
+    browser: httpx2.AsyncClient, era: str
+) -> None:
+    """In the body of another tool, where a question without an answer refuses the rest."""
+    names = ["a", "b"]
+    async with connect(make_page_server(), era, can={}) as raw:
+        for name in names:
+            link = find_link(await call_wipe(raw, arguments={"name": name}))
+            assert await answer_page(browser, link) == 200
+        await call_wipe(raw, name="wipe_each", arguments={"names": names})
+    assert names == DONE
 
 
 async def test_a_run_that_fails_after_a_decision_during_the_call_is_asked_for_again(

@@ -514,7 +514,7 @@ async def _load_answer(call: Call, method: Method) -> None:
     entry: Entry | None = None
     if pending := await _take_round(call):
         response = elicitation.response_to(call.ctx, "confirmation")
-        answer = _parse_response(response, has_form=pending.get("has_form", False))
+        answer = _parse_response(response, has_form=bool(pending.get("has_form")))
         entry = {"way": "input_required", "by": "person", "answer": answer, **pending}
     elif method == "two_step" and call.confirm:
         previewed = await call.gate.exchange(

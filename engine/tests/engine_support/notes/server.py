@@ -63,6 +63,7 @@ def create_server(
     settings: NotesSettings | None = None,
     *,
     connect: Callable[[Any], object] = connect_store,
+    lists_resources: bool = False,
     **values: Any,
 ) -> FastMCP[Any]:
     """Build the notes server.
@@ -70,6 +71,7 @@ def create_server(
     Args:
         settings: Its settings; those of the policy TWO_STEP when left out.
         connect: What `connect()` of a project's backend.py does.
+        lists_resources: Whether it has the tool that lists resources.
         values: Settings that differ.
     """
     settings = settings or notes_settings()
@@ -78,4 +80,5 @@ def create_server(
         connect=connect,
         extend=extend,
         instructions="Search and change notes.",
+        lists_resources=lists_resources,
     )
