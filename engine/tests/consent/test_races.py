@@ -210,6 +210,43 @@ async def test_a_login_from_before_a_revocation_does_not_end_a_newer_one(
     assert (await load_grant(server, "ann")).access_token == "newer"
 
 
+async def test_a_login_from_before_a_revocation_leaves_a_newer_one_as_it_was(
+    server: FastMCP,
+) -> None:
+    consent = flow.consent_of(server)
+    await consent.revoke(ANN)
+    grant = Grant(subject="ann", access_token="newer", expires_at=10**10, granted_at=0)
+    assert await consent.keep(ANN, grant, await consent.mark(ANN))
+    older = grant.model_copy(update={"access_token": "older"})
+    assert not await consent.keep(ANN, older, "a mark from before")
+    assert (await load_grant(server, "ann")).access_token == "newer"
+
+
+@pytest.mark.parametrize("ends", ["in a login", "in a revocation"])
+async def test_a_grant_that_goes_while_it_is_read_is_looked_for_again(
+    server: FastMCP, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    consent = flow.consent_of(server)
+    grant = Grant(subject="ann", access_token="older", expires_at=10**10, granted_at=0)
+    newer = grant.model_copy(update={"access_token": "newer"})
+    await consent.keep(ANN, grant)
+    load_name = consent._load_name
+
+    async def load_name_before_the_end(user: consent_store.User) -> str | None:
+        monkeypatch.setattr(consent, "_load_name", load_name)
+        name = await load_name(user)
+        if ends == "in a login":
+            assert await consent.keep(ANN, newer)
+        else:
+            await consent.revoke(ANN)
+        return name
+
+    monkeypatch.setattr(consent, "_load_name", load_name_before_the_end)
+    expected = newer.access_token if ends == "in a login" else None
+    found = await load_grant(server, "ann")
+    assert (found and found.access_token) == expected
+
+
 async def test_a_grant_covers_the_scopes_that_were_asked_for(server: FastMCP) -> None:
     consent = flow.consent_of(server)
     grant = Grant(subject="ann", access_token="t", expires_at=10**10, granted_at=0)

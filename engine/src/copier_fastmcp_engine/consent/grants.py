@@ -76,12 +76,17 @@ class Grants:
         scopes = {"asked": grant.asked or self.provider.scope}
         await self._write(name, grant.model_copy(update=scopes))
         await self.store.put("current-grants", key, {"name": name})
-        if earlier:
-            await self.store.drop("grants", earlier)
         if await self.mark(user) in (None, mark):
+            if earlier:
+                await self.store.drop("grants", earlier)
             return True
         await self.store.drop("grants", name)
-        if await self._load_name(user) == name:
+        if await self._load_name(user) != name:
+            return False
+        if earlier:
+            # Of a login after the revocation; where it is from before, nothing is there any more
+            await self.store.put("current-grants", key, {"name": earlier})
+        else:
             await self.store.drop("current-grants", key)
         return False
 
