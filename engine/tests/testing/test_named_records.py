@@ -156,3 +156,29 @@ async def test_a_file_that_is_renamed_is_not_lost(
     finding = await find(suite)
     assert ("it says not destructive, but lost files." in finding) is overwrites
     assert bool(finding) is overwrites
+
+
+@pytest.mark.parametrize("key", ["number", "slug", "day"])
+async def test_a_record_of_a_list_is_known_by_its_number_or_slug(
+    tmp_path: Path, key: str
+) -> None:
+    """One that is known by nothing is another one after each change."""
+
+    def body(store: Store, match: int, text: str) -> None:
+        matches: Any = store.notes["matches"]
+        for entry in matches:
+            if entry[key] == match:
+                entry["notes"].append(text)
+
+    async def arrange(store: Store) -> dict[str, Any]:
+        matches: Any = []
+        for number in (1, 2):
+            matches.append({key: number, "home": f"Team {number}", "notes": []})
+        store.notes["matches"] = matches
+        return {"match": 2, "text": "Fair play."}
+
+    schemas = {"match": INTEGER, "text": TEXT}
+    suite = destructive_suite_of(tmp_path, "append", arrange, body, **schemas)
+    suite.truth |= {"destructive": False, "idempotent": False}
+    suite.required = [*schemas]
+    assert bool(await find(suite)) is (key == "day")

@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import Any
 
 Place = tuple[str, ...]
-IDS = ("id", "key", "name", "uid", "path")  # fields that identify an element of a list
+# Fields that identify an element of a list
+IDS = ("id", "key", "name", "uid", "path", "slug", "number")
 CLOCK = re.compile(
     r"^(last_?)?(accessed|changed|edited|modified|seen|touched|updated)(_?(at|on|time))?$"
     r"|^(etag|if_match|mtime|revision|timestamp|version)$"

@@ -19,9 +19,14 @@ State = dict[str, Any]
 
 
 def read_process() -> State:
-    """Return the state of the process, by what holds it."""
+    """Return the state of the process, by what holds it.
+
+    It draws a random number afterwards: only who begins the numbers anew reaches the same state again.
+    """
     mask = os.umask(0o077)
     os.umask(mask)
+    numbers = random.getstate()
+    random.random()
     handlers = {}
     for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", None)):
         if number is not None:
@@ -38,7 +43,7 @@ def read_process() -> State:
         "time.tzname": time.tzname,
         "logging.disable()": logging.root.manager.disable,
         AT_EXIT: _count_exit_functions(),
-        SEEDED: random.getstate(),
+        SEEDED: numbers,
     }
 
 
@@ -65,6 +70,6 @@ def find_changed_process(states: list[State]) -> list[str]:
 
 
 def _is_seeded(states: list[State]) -> bool:
-    """Tell whether calls began the random numbers anew: each that only draws some leaves another state."""
+    """Tell whether calls began the random numbers anew: any other leaves another state."""
     seen = [state[SEEDED] for state in states]
     return len(seen) > 2 and seen[1] == seen[-1] != seen[0]
