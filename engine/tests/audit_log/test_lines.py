@@ -16,7 +16,7 @@ from mcp_types import InputRequiredResult
 from pydantic import Field
 
 from copier_fastmcp_engine.confirmation.gate import require_confirmation
-from copier_fastmcp_engine.declarations import create, put
+from copier_fastmcp_engine.declarations import create, delete, put
 from engine.tests.engine_support.composing import (
     NO,
     YES,
@@ -335,6 +335,17 @@ async def test_a_result_that_applied_nothing_is_not_logged_as_applied(
     server.tool(end)
     await call_tool(server, MODERN, "end", None)
     assert read_values(file, "outcome") == [expected]
+
+
+async def test_a_question_of_an_approved_body_is_logged_as_asked(file: Path) -> None:
+    async def end() -> ToolResult:
+        return ENDINGS["a question"][0]
+
+    delete(title="End")(end)
+    server = make_audited_server(file)
+    server.add_tool(build_policy_tool(end))
+    await call_tool(server, MODERN, "end", YES)
+    assert read_values(file, "outcome") == ["asked", "asked"]
 
 
 async def test_without_a_log_no_arguments_are_too_deep() -> None:

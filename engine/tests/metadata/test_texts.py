@@ -441,3 +441,29 @@ def test_the_tools_that_files_name_are_known_before_they_are_loaded(
     path.chmod(0o600)
     assert metadata.overridden_tools(SETTINGS.policy, path) == {"a", "b"}
     assert metadata.overridden_tools(SETTINGS.policy, Path("none")) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "is_yaml"),
+    [("strict: true\ntools: a: b", "2:9", False), ("{}\n---\n{}", "2:1", True)],
+    ids=["no YAML", "a second document"],
+)
+def test_an_error_of_the_form_names_its_line_and_column(
+    text: str, place: str, is_yaml: bool
+) -> None:
+    """Counted from one; a document that is YAML is not called anything else."""
+    with pytest.raises(StartError) as caught:
+        metadata.parse(Path("texts.yaml"), text)
+    message = str(caught.value)
+    assert message.startswith(f"texts.yaml:{place}: ")
+    assert ("not YAML" in message) is not is_yaml
+
+
+def test_a_text_that_is_left_empty_is_warned_of_and_not_skipped(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    config = {"tools": {"look": {"description": ""}}}
+    texts: Any = {"tools": {"look": {"title": "Look", "description": "Look."}}}
+    metadata.check(SETTINGS.policy, Path("texts.yaml"), config, texts)
+    (line,) = caplog.messages
+    assert line.endswith("is left without a description")
