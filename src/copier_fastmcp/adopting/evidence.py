@@ -80,6 +80,7 @@ class Evidence:
         hinted: Its readOnlyHint, None where it has none.
         tagged: Its tags.
         vague: Whether neither its verb nor its description is sure.
+        parameters: The names of its parameters.
         chooses: Whether a parameter says what it does.
         runs_code: Whether a parameter takes code.
         texts: All of it in words, the strongest first.
@@ -105,6 +106,7 @@ class Evidence:
         self.shared = shared
         self.described = _select_described(tool, subject.description_verbs)
         parameters = set(build_definition(tool)["inputSchema"]["properties"])
+        self.parameters = parameters
         self.chooses = bool(CHOOSERS & parameters)
         self.runs_code = not parameters.isdisjoint(CODE)
         self.by_name, self.word = _choose_verb(subject.name_verbs)

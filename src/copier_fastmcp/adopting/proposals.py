@@ -33,6 +33,9 @@ from .plumbing import find_plumbing
 QUERIES = {"search", "find", "query", "lookup", "check", "resolve", "validate"}
 # Verbs that write a file, also over one that exists.
 REPLACES = {"create", "copy", "generate", "export", "compose"}
+# Parameters that name a file to write.
+OUTPUTS = {"output", "outfile", "outpath", "dest", "out_path", "output_path"}
+OUTPUTS |= {"output_file", "dest_path", "destination_path", "target_path"}
 POPS = "It takes away another one with each call."
 
 
@@ -82,8 +85,20 @@ def propose_behaviors(project: Project, tools: Sequence[SourceTool]) -> list[Pro
     proposals = []
     for tool, subject, body in zip(tools, subjects, bodies, strict=True):
         evidence = Evidence(tool, body, subject, shared)
-        proposals.append(_keep_written_hints(evidence, _weigh_evidence(evidence)))
+        proposal = _doubt_output(evidence, _weigh_evidence(evidence))
+        proposals.append(_keep_written_hints(evidence, proposal))
     return proposals
+
+
+def _doubt_output(evidence: Evidence, proposal: Proposal) -> Proposal:
+    """A question instead of a read, where an unknown call may write to the output that a parameter names."""
+    outputs = sorted(OUTPUTS & evidence.parameters)
+    if proposal.behavior != "read" or proposal.asked or not outputs:
+        return proposal
+    if evidence.only_computes and not evidence.body.prepares:
+        return proposal
+    question = f"it takes {outputs[0]!r}, where its body may write a file"
+    return _build_proposal(evidence, "action", question, "read")
 
 
 def _keep_written_hints(evidence: Evidence, proposal: Proposal) -> Proposal:
