@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,22 @@ def test_an_address_of_no_store_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(StartError, match=r"'http://.*: use memory, a folder, or a "):
         make_store("http://127.0.0.1/0")
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_missing_redis_package_is_named_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "redis.asyncio", None)
+    with pytest.raises(StartError, match="uv sync --extra redis"):
+        make_store("redis://127.0.0.1/0")
+
+
+def test_a_state_folder_that_cannot_be_made_is_refused_with_a_remedy(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StartError, match="use memory or a writable folder"):
+        make_store(str(tmp_path / "file" / "state"))
 
 
 def test_redis_is_reached_over_tls_where_the_address_says_so() -> None:

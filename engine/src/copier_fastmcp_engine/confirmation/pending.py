@@ -29,6 +29,9 @@ ENTRY_OVERHEAD = (
     1_300  # bytes that an entry takes in addition to its own text, measured
 )
 COLLECTION = "confirmations"
+INSTALL_REDIS = (
+    "install redis 5.0.1 or newer (in a generated project: `uv sync --extra redis`)"
+)
 CULL_EVERY = 500  # entries written between two removals of expired ones
 
 
@@ -105,6 +108,10 @@ class PendingStore:
             self.store = _open_store(where)
         except (ImportError, OSError, ValueError, RuntimeError) as error:
             reason = describe_error(error, where)
+            if isinstance(error, ImportError):
+                reason = f"{reason}; {INSTALL_REDIS}"
+            elif isinstance(error, OSError) and error.errno is not None:
+                reason = f"{reason}; use memory or a writable folder"
             raise StartError(
                 f"setting state: {describe_place(where)!r}: {reason}"
             ) from error
