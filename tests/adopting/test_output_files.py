@@ -26,3 +26,19 @@ def test_a_file_at_a_named_output_is_no_read(
     )
     proposal = propose(tmp_path, READ.format(f"{helper}(uri, output)"), head)
     assert proposal.asked or proposal.behavior != "read"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_question"), [("download_file", True), ("compare_file", False)]
+)
+def test_what_an_unknown_client_downloads_to_a_local_path_is_no_read(
+    name: str, is_question: bool, tmp_path: Path
+) -> None:
+    text = (
+        f"async def {name}(remote_path: str, local_path: str) -> dict:\n"
+        '    """Read a file of the host."""\n    return {}'
+    )
+    call = f"await connect().{name.partition('_')[0]}(remote_path, local_path)"
+    proposal = propose(tmp_path, text.format(call))
+    assert bool(proposal.asked) is is_question
+    assert (proposal.behavior == "read") is not is_question

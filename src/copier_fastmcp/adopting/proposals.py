@@ -35,7 +35,16 @@ QUERIES = {"search", "find", "query", "lookup", "check", "resolve", "validate"}
 REPLACES = {"create", "copy", "generate", "export", "compose"}
 # Parameters that name a file to write.
 OUTPUTS = {"output", "outfile", "outpath", "dest", "out_path", "output_path"}
-OUTPUTS |= {"output_file", "dest_path", "destination_path", "target_path"}
+OUTPUTS |= {"output_file", "dest_path", "destination_path"}
+# Those that do where the tool's name says that something is fetched into a file.
+LOCAL_OUTPUTS = {
+    "local_path",
+    "local_file",
+    "save_path",
+    "target_path",
+    "download_path",
+}
+FETCHES = {"download", "export", "pull", "save"}
 POPS = "It takes away another one with each call."
 
 
@@ -92,7 +101,10 @@ def propose_behaviors(project: Project, tools: Sequence[SourceTool]) -> list[Pro
 
 def _doubt_output(evidence: Evidence, proposal: Proposal) -> Proposal:
     """A question instead of a read, where an unknown call may write to the output that a parameter names."""
-    outputs = sorted(OUTPUTS & evidence.parameters)
+    names = OUTPUTS
+    if not FETCHES.isdisjoint(evidence.tool.name.lower().split("_")):
+        names = OUTPUTS | LOCAL_OUTPUTS
+    outputs = sorted(names & evidence.parameters)
     if proposal.behavior != "read" or proposal.asked or not outputs:
         return proposal
     if evidence.only_computes and not evidence.body.prepares:
