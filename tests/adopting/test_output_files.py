@@ -38,7 +38,8 @@ def test_what_an_unknown_client_downloads_to_a_local_path_is_no_read(
         f"async def {name}(remote_path: str, local_path: str) -> dict:\n"
         '    """Read a file of the host."""\n    return {}'
     )
-    call = f"await connect().{name.partition('_')[0]}(remote_path, local_path)"
+    method = name.partition("_")[0]
+    call = f"await CLIENT.{method}(remote_path, local_path)"
     proposal = propose(tmp_path, text.format(call))
     assert bool(proposal.asked) is is_question
     assert (proposal.behavior == "read") is not is_question

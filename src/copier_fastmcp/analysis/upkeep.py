@@ -98,7 +98,8 @@ def keeps_up_entry(entry: ast.Subscript, scope: Scope) -> bool:
 
 
 def _is_loader(name: str) -> bool:
-    return split_name(name)[:1] != () and split_name(name)[0] in LOADERS
+    words = split_name(name)
+    return bool(words) and words[0] in LOADERS
 
 
 def _is_dropper(name: str) -> bool:
