@@ -28,18 +28,48 @@ def test_a_file_at_a_named_output_is_no_read(
     assert proposal.asked or proposal.behavior != "read"
 
 
+BASE = """
+from abc import ABC, abstractmethod
+
+
+class Transport(ABC):
+    @abstractmethod
+    async def download(self, remote: str, local: str) -> dict: ...
+
+
+class Disk(Transport):
+    async def download(self, remote: str, local: str) -> dict:
+        {0}
+
+
+def connect() -> Transport:
+    return Disk()
+
+
+@mcp.tool
+"""
+DOWNLOAD = """async def download_file(remote_path: str, local_path: str) -> dict:
+    \"\"\"Read a file of the host.\"\"\"
+    return await connect().download(remote_path, local_path)"""
+
+
+@pytest.mark.parametrize("base", ["...", "pass", "raise NotImplementedError"])
 @pytest.mark.parametrize(
-    ("name", "is_question"), [("download_file", True), ("compare_file", False)]
+    ("body", "is_read"),
+    [
+        ("Path(local).write_bytes(Path(remote).read_bytes())", False),
+        ("return {'size': len(Path(remote).read_bytes())}", True),
+    ],
 )
-def test_what_an_unknown_client_downloads_to_a_local_path_is_no_read(
-    name: str, is_question: bool, tmp_path: Path
+def test_a_method_without_a_body_does_what_its_implementations_do(
+    base: str, body: str, is_read: bool, tmp_path: Path
 ) -> None:
-    text = (
-        f"async def {name}(remote_path: str, local_path: str) -> dict:\n"
-        '    """Read a file of the host."""\n    return {}'
-    )
-    method = name.partition("_")[0]
-    call = f"await CLIENT.{method}(remote_path, local_path)"
-    proposal = propose(tmp_path, text.format(call))
-    assert bool(proposal.asked) is is_question
-    assert (proposal.behavior == "read") is not is_question
+    head = BASE.format(body).replace("dict: ...", f"dict: {base}").strip()
+    proposal = propose(tmp_path, DOWNLOAD, head)
+    assert (proposal.behavior == "read" and not proposal.asked) is is_read
+
+
+def test_a_method_that_nobody_implements_is_not_known(tmp_path: Path) -> None:
+    head = BASE.format("...").replace("Disk()", "LOADED").strip()
+    function = DOWNLOAD.replace("local_path", "output")
+    assert propose(tmp_path, function, head).asked

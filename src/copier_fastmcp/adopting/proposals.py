@@ -36,15 +36,6 @@ REPLACES = {"create", "copy", "generate", "export", "compose"}
 # Parameters that name a file to write.
 OUTPUTS = {"output", "outfile", "outpath", "dest", "out_path", "output_path"}
 OUTPUTS |= {"output_file", "dest_path", "destination_path"}
-# Those that do where the tool's name says that something is fetched into a file.
-LOCAL_OUTPUTS = {
-    "local_path",
-    "local_file",
-    "save_path",
-    "target_path",
-    "download_path",
-}
-FETCHES = {"download", "export", "pull", "save"}
 POPS = "It takes away another one with each call."
 
 
@@ -100,23 +91,14 @@ def propose_behaviors(project: Project, tools: Sequence[SourceTool]) -> list[Pro
 
 
 def _doubt_output(evidence: Evidence, proposal: Proposal) -> Proposal:
-    """A question instead of a read, where the body may write to the file that a parameter names."""
-    outputs = _list_outputs(evidence)
+    """A question instead of a read, where an unknown call may write to the output that a parameter names."""
+    outputs = sorted(OUTPUTS & evidence.parameters)
     if proposal.behavior != "read" or proposal.asked or not outputs:
+        return proposal
+    if evidence.only_computes and not evidence.body.prepares:
         return proposal
     question = f"it takes {outputs[0]!r}, where its body may write a file"
     return _build_proposal(evidence, "action", question, "read")
-
-
-def _list_outputs(evidence: Evidence) -> list[str]:
-    """The parameters that name a file to write, where the body may write one."""
-    names: set[str] = set()
-    if evidence.body.prepares or not evidence.only_computes:
-        names |= OUTPUTS
-    # A client's `download` counts as a read, and may also write what it gets
-    if not FETCHES.isdisjoint(evidence.tool.name.lower().split("_")):
-        names |= LOCAL_OUTPUTS
-    return sorted(names & evidence.parameters)
 
 
 def _keep_written_hints(evidence: Evidence, proposal: Proposal) -> Proposal:

@@ -13,6 +13,7 @@ from ..sources.modules import (
     Place,
     Project,
     index_keywords,
+    is_abstract,
     list_names,
     list_passed_values,
 )
@@ -652,14 +653,43 @@ class Reader:
         name = call.func.attr
         held = call.func.value
         owner = self._find_class(module, held, scope)
-        if owner and (method := self._find_method(owner, name)):
-            return [method]
+        method = self._find_method(owner, name) if owner else None
+        if owner and method:
+            return self._find_bodies(owner, method, name)
         if name in load_words("nothing") or name in load_vocabulary()["containers"]:
             return []
-        places = self.project.methods.get(name, [])
+        places = self._list_implementations(name)
         if root_name(held) in ("self", "cls") or 0 < len(places) <= 3:
             return places[:3]
         return []
+
+    def _find_bodies(self, owner: Place, method: Place, name: str) -> list[Place]:
+        """The method of a class, or those that implement it where it has no body."""
+        if not is_abstract(method.node):
+            return [method]
+        places = self._list_implementations(name)
+        own = [place for place in places if self._derives(place, owner.node)]
+        return own or places[:3]
+
+    def _list_implementations(self, name: str) -> list[Place]:
+        """The methods with a name that have a body."""
+        places = self.project.methods.get(name, [])
+        return [place for place in places if not is_abstract(place.node)]
+
+    def _derives(self, method: Place, base: ast.AST, depth: int = 4) -> bool:
+        """Whether the class of a method has a class among its bases, or among theirs."""
+        owner = method.module.find_enclosing_class(method.node)
+        places = [Place(method.module, owner)] if owner else []
+        for _ in range(depth):
+            above: list[Place] = []
+            for place in places:
+                for expression in getattr(place.node, "bases", ()):
+                    resolved = self.project.resolve(place.module, expression)
+                    above += [resolved] if resolved else []
+            if any(place.node is base for place in above):
+                return True
+            places = above
+        return False
 
     def _is_imported(self, module: Module, held: ast.expr) -> bool:
         """Whether another file of the project keeps what is held, as in `from .store import store`."""

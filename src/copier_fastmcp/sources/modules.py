@@ -413,6 +413,21 @@ def has_spread_keywords(call: ast.Call) -> bool:
     return any(keyword.arg is None for keyword in call.keywords)
 
 
+def is_abstract(node: ast.AST) -> bool:
+    """Whether a function has no body: only `...`, an error that it is not implemented, or the mark of an abstract one."""
+    if not isinstance(node, FUNCTIONS):
+        return False
+    if any("abstract" in ast.unparse(decorator) for decorator in node.decorator_list):
+        return True
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    match body:
+        case [ast.Raise(exc=ast.expr() as error)]:
+            return "NotImplementedError" in ast.unparse(error)
+        case [ast.Expr(value=ast.Constant(value=value))]:
+            return value is ...
+    return False
+
+
 def list_parameter_names(function: Function) -> set[str]:
     """The names of a function's parameters."""
     return {argument.arg for argument in list_parameters(function)}
