@@ -1,7 +1,4 @@
-"""The hints proven: each tool runs on the data that its file in tests/tools arranges, between snapshots.
-
-Managed by the template. `prove` is a fixture of its pytest plugin.
-"""
+"""The hints proven on the data of tests/tools. Managed by the template, whose pytest plugin has the fixtures."""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,7 +1,4 @@
-"""The annotation policy, asked through a real client in both protocol eras and once over stdio.
-
-Managed by the template. `suite`, `era` and the tools are fixtures of its pytest plugin.
-"""
+"""The annotation policy, asked through a real client. Managed by the template, whose pytest plugin has the fixtures."""
 
 import os
 import sys

@@ -7,8 +7,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-
 if __name__ == "__main__":
+    root = Path(__file__).resolve().parents[2]
     pin = import_module("copier_fastmcp_engine.testing.pin")
-    sys.exit(pin.run(ROOT, "statuspro_mcp.policy", sys.argv[1:]))
+    sys.exit(pin.run(root, "statuspro_mcp.policy", sys.argv[1:]))
