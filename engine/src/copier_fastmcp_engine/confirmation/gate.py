@@ -88,10 +88,11 @@ class Settlement:
 
 @dataclass(frozen=True)
 class Question:
-    """One question of a call, worded only where it is shown: most calls that answer one show nothing.
+    """One question of a call. It is worded only where it is shown: a call that answers one shows nothing.
 
     Attributes:
         key: Its name among those of the call.
+        own_text: The sentence of a body that asks itself; empty for the one of the declaration.
         details: What would happen, if that is known.
         is_preview: Whether the call only previews, whatever its client can show.
         schema: The form to fill in; None where the answer is yes or no.
@@ -399,7 +400,7 @@ async def require_confirmation(
 def _build_question(call: Call, key: str, details: Any, text: str = "") -> Question:
     """Return the question whether a call may go on; the declaration's, where the body has none of its own."""
     is_preview = call.gate.policy.preview_first and call.confirm is False
-    return Question(call, key, details, text, is_preview)
+    return Question(call, key, details=details, own_text=text, is_preview=is_preview)
 
 
 async def confirm(call: Call, question: Question) -> ConfirmationResult:

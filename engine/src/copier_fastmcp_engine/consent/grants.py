@@ -1,7 +1,8 @@
 """What people granted: kept, renewed before it ends, taken back. Managed by the template.
 
-A user has one grant, and each login makes a new one under a name of its own and removes the earlier one. Whoever writes late, after the user
-revoked access or granted it again, writes to a name that nothing leads to any more, and takes it back.
+A user has one grant, and each login makes a new one under a name of its own and removes the earlier one. Whoever writes
+late, after the user revoked access or granted it again, writes to a name that nothing leads to any more, and takes it
+back.
 """
 
 import secrets

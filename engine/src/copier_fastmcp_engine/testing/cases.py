@@ -83,7 +83,8 @@ class Variant:
     Attributes:
         arguments: What the first call gets.
         name: What differs from what the author arranged; empty where nothing does.
-        varied: The parameter whose value is not the one that the author arranged; empty where that is none, or several.
+        varied: The parameter whose value is not the one that the author arranged, the first one of combined cases; empty
+            where all optional ones differ, or the second call's alone.
         repeat_arguments: What the second call gets, where that is something else.
         loses: As in `Case`.
         identities: The parameters that name the record.

@@ -118,8 +118,11 @@ class Judge:
         for name in names:
             value = arguments[name]
             items = value if isinstance(value, list) else [value]
-            numbers = _collect_numbers(get_singular(name), places)
-            if items and all(_is_key(item, records, numbers) for item in items):
+            keys = records
+            if items and all(type(item) is int for item in items):
+                keys = _collect_numbers(get_singular(name), places)
+                items = list(map(str, items))
+            if items and all(_is_key(item, keys) for item in items):
                 keyed.append(name)
         return keyed
 
@@ -478,7 +481,7 @@ def _collect_keys(places: Iterable[Place]) -> set[str]:
 
 
 def _collect_numbers(kind: str, places: Iterable[Place]) -> set[str]:
-    """Return the numbers that are keys of records, where what holds them is called after one of them, as `messages`."""
+    """Return the numbers that are keys in a container of a kind, as `messages` of `message`; others may be amounts."""
     numbers = set()
     for place in places:
         for container, key in pairwise(place):
@@ -487,12 +490,7 @@ def _collect_numbers(kind: str, places: Iterable[Place]) -> set[str]:
     return numbers
 
 
-def _is_key(
-    value: object, keys: Collection[str], numbers: Collection[str] = ()
-) -> bool:
-    """Tell whether a value is a key; a number is one of few, since it may be an amount."""
-    if type(value) is int:
-        return str(value) in numbers
+def _is_key(value: object, keys: Collection[str]) -> bool:
     return isinstance(value, str) and value in keys
 
 
