@@ -37,7 +37,6 @@ ANSWERS = {
 }
 Texts = dict[str, dict[str, Any]]
 RESTART = "Restart the server for the change to take effect."
-LISTS_ALL = "`lab-texts metadata export` lists them all"
 FULL = """\
 version: 1
 strict: true
