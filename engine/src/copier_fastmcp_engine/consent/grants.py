@@ -43,7 +43,7 @@ class Grants:
             # A login that ended meanwhile has removed it
             name = await self._load_name(user)
             row = await self.store.get("grants", name) if name else None
-        if not row:
+        if row is None:
             return name, None
         grant = Grant.model_validate(row)
         scopes = set(self.provider.scope.split())
