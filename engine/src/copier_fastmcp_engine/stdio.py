@@ -7,13 +7,16 @@ import signal
 import sys
 from types import FrameType
 
+ENDING = (signal.SIGINT, signal.SIGTERM)
+
 
 class _Input(io.RawIOBase):
-    """What a file descriptor holds, until `end` is called."""
+    """What a file descriptor holds, until one of the signals that end it."""
 
     def __init__(self, descriptor: int) -> None:
         self._from = descriptor
         self._woken, self._wake = os.pipe()
+        self._ended = False
 
     def readable(self) -> bool:
         """Return True: it can be read."""
@@ -21,17 +24,28 @@ class _Input(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         """Wait for bytes, or for the end."""
-        ready, _, _ = select.select([self._from, self._woken], [], [])
-        if self._woken in ready:
-            return 0
-        data = os.read(self._from, len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+        while not self._ended:
+            ready, _, _ = select.select([self._from, self._woken], [], [])
+            if self._woken in ready:
+                numbers = os.read(self._woken, len(buffer))
+                self._ended = any(number in ENDING for number in numbers)
+                continue
+            data = os.read(self._from, len(buffer))
+            buffer[: len(data)] = data
+            return len(data)
+        return 0
 
-    def end(self, number: int, _: FrameType | None) -> None:
+    def listen(self) -> None:
         """End the input at a signal; the same signal again ends the process."""
+        # Python runs `_end` in the main thread, which may be about to sleep; the system writes to this pipe at once
+        os.set_blocking(self._wake, False)
+        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        for number in ENDING:
+            signal.signal(number, self._end)
+
+    def _end(self, number: int, _: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
-        os.write(self._wake, b".")
+        os.write(self._wake, bytes([number]))
 
 
 def stop_at_once() -> None:
@@ -48,5 +62,4 @@ def stop_at_once() -> None:
     source = _Input(descriptor)
     reader = io.BufferedReader(source)
     sys.stdin = io.TextIOWrapper(reader, encoding="utf-8")
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, source.end)
+    source.listen()
