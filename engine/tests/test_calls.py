@@ -85,7 +85,10 @@ class Strict(Settings):
             {"needed": "x", "count": "password=hunter2"},
             "setting count: Input should be .*integer",
         ),
-        ({"needed": "x", "count": "one"}, "setting count: .* \\(got 'one'\\)"),
+        (
+            {"needed": "x", "count": "one"},
+            "setting count: .* \\(got 'one'\\); change NOTES_MCP_COUNT$",
+        ),
     ],
     ids=["missing", "together", "address", "named", "plain"],
 )

@@ -43,9 +43,12 @@ UNSTARTED: dict[str, tuple[dict[str, str], str]] = {
     ),
     "no number": (
         {"PORT": "http"},
-        "setting port: Input should be a valid integer.* (got 'http')",
+        "setting port: Input should be a valid integer.* (got 'http'); change NOTES_MCP_PORT",
     ),
-    "no port": ({"PORT": "65536"}, "setting port: .* (got '65536')"),
+    "no port": (
+        {"PORT": "65536"},
+        "setting port: .* (got '65536'); change NOTES_MCP_PORT",
+    ),
 }
 
 
@@ -86,7 +89,7 @@ def test_an_algorithm_that_signs_nothing_is_one_line(
     code, line = refusal(example("consent"), JWT_ALGORITHM=algorithm)
     assert code == 1
     assert line.startswith(message)
-    assert line.endswith(f"(got {algorithm!r})")
+    assert re.search(rf"\(got {algorithm!r}\); change \w+_JWT_ALGORITHM$", line)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from cyclopts import App, Parameter, validators
 from .policy import WIRE_NAMES, Policy
 from .project import Project, package_folder
 
-EXITS = "Exit codes: 0 done, 1 findings or refused (one line on stderr), 2 invalid or impossible."
+EXITS = "Exit codes: 0 done, 1 findings or refused (one line on stderr), 2 unable, or a wrong option."
 PLAIN = Parameter(negative=())
 ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "json"]
 Port = Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=65535))]
@@ -376,10 +376,11 @@ def explain(error: Exception, policy: Policy) -> tuple[int, str]:
             f"{where}={value}"
         )
         suffix = f" (got {value!r})" if is_shown else ""
-        if first["type"] == "missing":
-            suffix = f"; set {policy.env_prefix}{where.upper()}"
-        subject = f"setting {where}" if where else "settings"
-        return 1, f"{subject}: {first['msg']}{suffix}"
+        if not where:
+            return 1, f"settings: {first['msg']}{suffix}"
+        verb = "set" if first["type"] == "missing" else "change"
+        variable = f"{policy.env_prefix}{first['loc'][0]}".upper()
+        return 1, f"setting {where}: {first['msg']}{suffix}; {verb} {variable}"
     if isinstance(error, SettingsError):
         return 1, f"{error}; write it as JSON"
     if isinstance(error, StartError | OSError):
