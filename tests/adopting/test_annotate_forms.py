@@ -120,6 +120,10 @@ KNOWN = {
         "        self.app.tool(self.get_note)\n\n    def get_note(self, key: str) -> str:\n"
         '        """Get a note."""\n        return key\n'
     ),
+    "a method of a mixin": (
+        "from fastmcp.contrib.mcp_mixin import MCPMixin, mcp_tool\n\n\nclass Notes(MCPMixin):\n    @mcp_tool()\n"
+        '    def get_note(self, key: str) -> str:\n        """Get a note."""\n        return key\n\n\nNotes().register_all(mcp)\n'
+    ),
     "nothing in place of annotations": (
         '@mcp.tool(annotations=None)\ndef get_note(key: str) -> str:\n    """Get a note."""\n    return key\n'
     ),
@@ -220,6 +224,43 @@ def test_without_live_nothing_is_started_and_it_says_so(
     folder = create_project(tmp_path, **{"server.py": "raise SystemExit(3)\n" + PLAIN})
     assert main(["annotate", str(folder), "--unattended"]) == 0
     assert "the server was not started" in capsys.readouterr().err
+
+
+MIXIN = """from fastmcp import FastMCP
+from fastmcp.contrib.mcp_mixin import MCPMixin, mcp_tool
+
+NOTES: dict[str, str] = {}
+
+
+class Notes(MCPMixin):
+    @mcp_tool("add_note")
+    def add(self, title: str, text: str) -> str:
+        NOTES.setdefault(title, text)
+        return title
+
+    @mcp_tool(name="delete_note", description="Delete a note.")
+    def delete(self, title: str) -> bool:
+        return NOTES.pop(title, None) is not None
+
+
+mcp = FastMCP("mixed")
+Notes().register_all(mcp)
+if __name__ == "__main__":
+    mcp.run()
+"""
+
+
+def test_tools_of_a_mixin_are_listed_as_their_source_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = create_project(tmp_path, **{"server.py": MIXIN})
+    words = ["annotate", str(folder), "--unattended", "--live"]
+    assert main([*words, format_live_command(folder)]) == 0
+    messages = capsys.readouterr().err
+    assert "it lists 2 tools, the same that its source shows" in messages
+    text = (folder / "server.py").read_text()
+    assert '@mcp_tool("add_note", annotations={' in text
+    assert '@mcp_tool(name="delete_note", description="Delete a note.", annota' in text
 
 
 def format_live_command(folder: Path) -> str:

@@ -39,7 +39,12 @@ TOOL_CLASSES = {
     "mcp.server.mcpserver.tools.Tool": SDK_2,
     "mcp.server.mcpserver.tools.base.Tool": SDK_2,
 }
-DECORATORS = {"fastmcp.tools.tool": FASTMCP, "fastmcp.tool": FASTMCP}
+DECORATORS = {
+    "fastmcp.tools.tool": FASTMCP,
+    "fastmcp.tool": FASTMCP,
+    "fastmcp.contrib.mcp_mixin.mcp_tool": FASTMCP,
+    "fastmcp.contrib.mcp_mixin.mcp_mixin.mcp_tool": FASTMCP,
+}
 ANNOTATION_CLASSES = {
     "mcp.ToolAnnotations",
     "mcp.types.ToolAnnotations",
