@@ -26,6 +26,24 @@ def test_a_port_that_is_none_is_not_understood(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "--bogus"], "Unknown option: --bogus"),
+        (["serve"], "Unknown command"),
+        (["tools", "wire"], "NAME"),
+        (["metadata", "set", "get_note"], "FIELD"),
+        (["run", "--port", "99999"], "99999"),
+    ],
+)
+def test_a_command_line_that_is_wrong_is_one_line(
+    project: Path, words: list[str], message: str
+) -> None:
+    done = server(project, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(f"notes-mcp: .*{message}.*--help`.*\n", done.stderr)
+
+
+@pytest.mark.parametrize(
     ("flags", "left"),
     [
         (["--read-only", "--exclude", "search_*"], {"get_note"}),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import App, Parameter, validators
+from cyclopts import App, CycloptsError, Parameter, validators
 
 from .policy import WIRE_NAMES, Policy
 from .project import Project, package_folder
@@ -242,7 +242,7 @@ class ServerCommands:
             rows.append(row)
         return rows
 
-    def wire(self, name: str) -> None:
+    def wire(self, name: str, /) -> None:
         """Print one tool, by its name, as tools/list puts it on the wire."""
         from .tools import run_now
 
@@ -348,7 +348,7 @@ def run_cli(app: App, policy: Policy, commands: Callable[[App], None] | None) ->
     if commands is not None:
         commands(app)
     try:
-        app()
+        app(exit_on_error=False, print_error=False)
     except Exception as error:
         code, message = explain(error, policy)
         print(f"{policy.server_name}: {message}", file=sys.stderr)
@@ -362,6 +362,10 @@ def explain(error: Exception, policy: Policy) -> tuple[int, str]:
         if (cause.name or "").startswith((policy.package, str(__package__))):
             return 2, f"{cause}; is a policy file missing? See `git status`"
         raise error
+    if isinstance(error, CycloptsError):
+        command = " ".join([policy.server_name, *(error.command_chain or ())])
+        problem = " ".join(str(error).split())
+        return 2, f"{problem} `{command} --help` shows its options"
     from pydantic import ValidationError
     from pydantic_settings import SettingsError
 

@@ -300,7 +300,7 @@ class MetadataCommands:
             sys.exit(f"nothing overrides {name!r}")
         print(listing or "nothing is overridden\n", end="")
 
-    def set_(self, name: Name, field: Field, value: Words) -> None:
+    def set_(self, name: Name, field: Field, value: Words, /) -> None:
         """Set one text in your file; an empty one clears it. Comments and order stay."""
         parsed: object = value
         if field == "icons":
@@ -309,7 +309,7 @@ class MetadataCommands:
             parsed = value == "true"
         self._change(name, field, parsed)
 
-    def unset(self, name: Name, field: Field | None = None) -> None:
+    def unset(self, name: Name, field: Field | None = None, /) -> None:
         """Remove one text, or everything under a name, from your file."""
         self._change(name, field, None)
 
