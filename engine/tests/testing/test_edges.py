@@ -558,6 +558,19 @@ def test_an_empty_name_deletes_nothing(tmp_path: Path, path: str, left: int) -> 
     assert len(fake.records) == left
 
 
+@pytest.mark.parametrize(
+    ("path", "left"), [("/boxes/1/mails/1", 2), ("/boxes/1/mails/", 3), ("/boxes/1", 0)]
+)
+def test_an_empty_name_below_a_record_deletes_nothing(
+    tmp_path: Path, path: str, left: int
+) -> None:
+    fake = Fake("https://example.com", tmp_path)
+    for place in ("/boxes/1", "/boxes/1/mails/1", "/boxes/1/mails/2"):
+        send(fake, "PUT", place, json={"a": 1})
+    send(fake, "DELETE", path)
+    assert len(fake.records) == left
+
+
 @pytest.mark.parametrize("shortage", [0, 1])
 async def test_a_delete_that_leaves_the_last_of_a_list_is_found(
     tmp_path: Path, shortage: int

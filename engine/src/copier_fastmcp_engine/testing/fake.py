@@ -262,12 +262,13 @@ class Fake:
         """Return why a write is refused, or None."""
         old = self.records.get(path)
         missing = 404, f"there is no {path}"
+        is_nameless = old is None and request.url.path.endswith("/")
+        if effect == "removes" and is_nameless:  # the name of a record is empty
+            return 404, f"there is no {path}/"
         if effect == "makes" and request.method == "PUT" and old is not None:
             return 409, f"{path} is there already"
         if effect in ("merges", "removes", "sets") and place is None:
             has_children = any(p.startswith(f"{path}/") for p in self.records)
-            if request.url.path.endswith("/"):  # the name of a record is empty
-                return 404, f"there is no {path}/"
             if effect != "removes" or not has_children:
                 return missing
         if effect == "merges" and old is None:
