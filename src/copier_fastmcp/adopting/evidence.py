@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ..analysis.effects import Body, Effect
 from ..auditing.definitions import collect_evidence
-from ..auditing.evidence import READ_ONLY, WEAK, ToolTexts
+from ..auditing.evidence import CERTAIN, DESTRUCTIVE, READ_ONLY, WEAK, ToolTexts
 from ..auditing.evidence import Evidence as DefinitionEvidence
 from ..auditing.verbs import Verb, parse_name, split_name
 from ..auditing.vocabulary import get_word_list
@@ -77,6 +77,7 @@ class Evidence:
         stores: The one effect that shows best how it stores.
         written: The behavior that `sure` comes to; empty: none.
         against: Signals of its definition that it writes, and `for_reads` that it reads.
+        overwrites: Whether its definition says for certain that it may replace what exists.
         hinted: Its readOnlyHint, None where it has none.
         tagged: Its tags.
         vague: Whether neither its verb nor its description is sure.
@@ -171,7 +172,10 @@ class Evidence:
         """Set the signals of the definition for and against a read."""
         self.against: list[DefinitionEvidence] = []
         self.for_reads: list[DefinitionEvidence] = []
+        self.overwrites = False
         for signal in collect_evidence(subject):
+            if signal.hint == DESTRUCTIVE and signal.weight >= CERTAIN:
+                self.overwrites = self.overwrites or signal.value
             if signal.hint != READ_ONLY or signal.weight <= WEAK:
                 continue
             if signal.value:
@@ -388,6 +392,16 @@ class Evidence:
             if not text.startswith("its hints say"):
                 return text
         return "nothing else says so"
+
+    @property
+    def only_adds_rows(self) -> bool:
+        """Whether all that its body writes for certain are new rows, by statements that replace none."""
+        if not self.sure or self.body.of("again"):
+            return False
+        return all(
+            effect.kind == "create" and effect.text.startswith("its SQL says")
+            for effect in self.sure
+        )
 
     def resolve_stored_behavior(self, behavior: str) -> str:
         """A behavior, or another one where the way in which the tool stores contradicts it."""

@@ -36,6 +36,8 @@ REPLACES = {"create", "copy", "generate", "export", "compose"}
 # Parameters that name a file to write.
 OUTPUTS = {"output", "outfile", "outpath", "dest", "out_path", "output_path"}
 OUTPUTS |= {"output_file", "dest_path", "destination_path"}
+# Verbs that add a record, or replace one.
+STORES = {"keep", "remember", "save", "store"}
 POPS = "It takes away another one with each call."
 
 
@@ -155,6 +157,8 @@ def _weigh_change_name(evidence: Evidence) -> Proposal:
     if describes_read and is_marked_read:
         question = f"{evidence.name_says}, its words and hints say read"
         return _build_proposal(evidence, evidence.by_name, question, "read")
+    if evidence.word in STORES and evidence.only_adds_rows:
+        return _build_proposal(evidence, "create")
     return _build_proposal(evidence, evidence.by_name)
 
 
@@ -265,13 +269,17 @@ def _weigh_addition_name(evidence: Evidence) -> Proposal:
     whole = _list_whole_writes(evidence)
     whole_kinds = _list_kinds(whole)
     inserts = new and evidence.only_inserts and named == "create"
-    if whole_kinds == {"put"} and named != "ensure" and not inserts:
+    replaces_near = "put" in whole_kinds and whole_kinds <= {"put", "save"}
+    if replaces_near and named != "ensure" and not inserts:
         effect_text = format_effect(whole[0])
         question = f"{evidence.name_says}, but {effect_text}, which may replace"
         return _build_proposal(evidence, "put", question, named, "ensure")
     replaces = evidence.word in REPLACES and bool(kinds & {"save", "put"})
+    is_target_replaced = replaces and evidence.names_a_target and not new
     behavior = named
     if replaces and evidence.tool.hints.get(DESTRUCTIVE):
+        behavior = "put"
+    elif named == "create" and (is_target_replaced or evidence.overwrites):
         behavior = "put"
     elif named == "create" and kinds == {"append"}:
         behavior = "append"
@@ -396,6 +404,8 @@ def _weigh_described_read(evidence: Evidence) -> Proposal:
 
 def _weigh_described_write(evidence: Evidence) -> Proposal:
     """A description that says write, of a tool whose body does not visibly write."""
+    if evidence.by_words == "create" and evidence.names_a_target:
+        return _build_proposal(evidence, "put")  # also over a file that exists
     if not evidence.shows_only_reads or evidence.describes_surely:
         return _build_proposal(evidence, evidence.by_words)
     word = evidence.described[0].word

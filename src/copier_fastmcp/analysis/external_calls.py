@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..auditing.verbs import find_verb, parse_name, split_name
+from ..auditing.verbs import Verb, find_verb, parse_name, split_name
 from ..auditing.vocabulary import get_word_list
 from ..sources.modules import (
     Module,
@@ -29,6 +29,7 @@ from .call_arguments import (
     list_passed_texts,
 )
 from .call_targets import find_run_target
+from .pure_calls import is_trace
 from .scopes import (
     CALL_LOCAL,
     SIGNALS,
@@ -75,6 +76,8 @@ OURS = {
     "typing_extensions",
     *sys.stdlib_module_names,
 }
+# First words of a function that carries out what the next word says: handle_list_notes
+CARRIERS = {"do", "handle", "run"}
 # Calls of a tool of another server, which is named by the first argument.
 REMOTE_CALLS = {"call_tool", "invoke_tool"}
 FACTORIES = {"factory", "provider"}
@@ -338,7 +341,7 @@ def _classify_function(
     makes = MAKES | load_words("plumbing")
     if name[:1].isupper() and (not parts or parts[-1] not in ASKS):
         return
-    verbs = parse_name("_".join(parts))
+    verbs = _parse_callee("_".join(parts))
     if len(parts) == 1:
         yield from _classify_bare_verb(parts[0], text)
     if len(parts) > 1 and verbs and verbs[0].kind != "read" and parts[-1] not in makes:
@@ -415,7 +418,7 @@ class MethodCall:
 
 def _classify_method(method: MethodCall) -> list[CallEffect]:
     """The effects that the first rule for a method gives; the verb in its name is the last rule."""
-    if root_name(method.owner) in PLAIN_OBJECTS:
+    if root_name(method.owner) in PLAIN_OBJECTS or is_trace(method.call):
         return []
     for rule in METHOD_RULES:
         effects = rule(method)
@@ -425,10 +428,20 @@ def _classify_method(method: MethodCall) -> list[CallEffect]:
         return []  # rm() without a name of anything gives something out
     if _is_constant(method.name):
         return []  # a template of an address, as endpoints.BUILD(number=1)
-    verbs = parse_name(method.name)
+    verbs = _parse_callee(method.name)
     if not verbs:
         return []
     return [(KINDS.get(verbs[0].kind, "action"), False, method.text)]
+
+
+def _parse_callee(name: str) -> list[Verb]:
+    """The verbs in the name of a function; of `run_list_notes` those of what it runs."""
+    parts = split_name(name)
+    if len(parts) > 1 and parts[0] in CARRIERS:
+        verbs = parse_name("_".join(parts[1:]))
+        if verbs:
+            return verbs
+    return parse_name(name)
 
 
 # The rules: each returns the effects of a method, or None where the method is none of its subject.

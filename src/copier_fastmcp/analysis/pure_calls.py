@@ -125,6 +125,27 @@ LITERALS = (
 )
 
 
+# Methods of OpenTelemetry, which note how a call went for those who operate the server.
+TRACES = {
+    "add_event",
+    "record_exception",
+    "set_attribute",
+    "set_attributes",
+    "set_status",
+    "start_as_current_span",
+    "start_span",
+    "update_name",
+}
+
+
+def is_trace(call: ast.Call) -> bool:
+    """Whether a call notes something for a trace: a method of a tracer or a span."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in TRACES:
+        return False
+    words = root_name(call.func.value).lower().split("_")
+    return words[-1] in ("span", "tracer")
+
+
 def is_pure_call(
     project: Project,
     module: Module,
@@ -138,7 +159,7 @@ def is_pure_call(
     imported = {name.split(".")[0] for name in module.imports.values()}
     is_module = package in imported and (package in MODULES or _is_named(dotted))
     is_answer = package in PROTOCOL and dotted.endswith(ANSWERS)
-    is_known = is_module or is_answer or _opens_to_read(call, dotted)
+    is_known = is_module or is_answer or is_trace(call) or _opens_to_read(call, dotted)
     if is_known or _hands_on(call, dotted, scope):
         return True
     if isinstance(call.func, ast.Name):

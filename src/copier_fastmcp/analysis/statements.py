@@ -21,6 +21,7 @@ RUN = {
     "execute",
     "executemany",
     "executescript",
+    "exec_driver_sql",
     "exec",
     "raw",
     "command",
