@@ -276,10 +276,10 @@ def _weigh_addition_name(evidence: Evidence) -> Proposal:
         return _build_proposal(evidence, "put", question, named, "ensure")
     replaces = evidence.word in REPLACES and bool(kinds & {"save", "put"})
     is_target_replaced = replaces and evidence.names_a_target and not new
+    may_replace = named == "create" and (is_target_replaced or evidence.overwrites)
+    is_declared = replaces and bool(evidence.tool.hints.get(DESTRUCTIVE))
     behavior = named
-    if replaces and evidence.tool.hints.get(DESTRUCTIVE):
-        behavior = "put"
-    elif named == "create" and (is_target_replaced or evidence.overwrites):
+    if is_declared or may_replace:
         behavior = "put"
     elif named == "create" and kinds == {"append"}:
         behavior = "append"
