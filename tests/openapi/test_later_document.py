@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
@@ -156,6 +156,52 @@ def test_a_change_of_the_api_keeps_the_authors_edits(
     # The same document once more changes nothing, and the removed tool stays removed.
     second = run_import(tmp_path, CHANGES[change], later.record, later.answers)
     assert second.answers["tools"] == later.answers["tools"]
+
+
+def build_replacement(name: str, fields: Sequence[str]) -> dict[str, Any]:
+    """The paths of one operation, which replaces a parcel: the name of its path parameter, and the body's fields."""
+    text = {"type": "string"}
+    body = {
+        "type": "object",
+        "required": [*fields],
+        "properties": dict.fromkeys(fields, text),
+    }
+    parameter = {"name": name, "in": "path", "required": True, "schema": text}
+    return {
+        f"/parcels/{{{name}}}": {
+            "put": {
+                "operationId": "replaceParcel",
+                "parameters": [parameter],
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": body}},
+                },
+                "responses": {"200": {"description": ""}},
+            }
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("old_body", "sent", "named"),
+    [
+        ("id", '"id": id', "parcel_id"),
+        ("parcelId", '"id": id', "id"),
+        ("label", '"id": id', "id"),
+    ],
+)
+def test_a_field_of_the_body_keeps_its_name_where_the_path_is_renamed(
+    old_body: str, sent: str, named: str, tmp_path: Path
+) -> None:
+    fields = dict.fromkeys((old_body, "label"))
+    old = build_replacement("parcelId", [*fields])
+    first = run_import(tmp_path, old, Before(), {})
+    new = build_replacement("id", ["id", "label"])
+    later = run_import(tmp_path, new, first.record, first.answers)
+    text = render_files(later.answers)["src/parcels_mcp/tools/replace_parcel.py"]
+    assert sent in text
+    assert '"parcel_id"' not in text
+    assert f"/parcels/{{quoted({named})}}" in text
 
 
 def test_findings_of_try_reach_the_tool_files(merge: Any, tmp_path: Path) -> None:

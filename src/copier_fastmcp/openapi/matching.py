@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .inputs import describe_by_name
+from .json_values import omit_keys
 from .operations import VERSION_SEGMENT
 
 REPLACED_METHODS = frozenset({"PUT", "PATCH", "POST"})
@@ -207,6 +208,8 @@ def keep_path_parameters(
 ) -> dict[str, Any]:
     """A tool whose path parameters have the names that they had, by position: callers use them.
 
+    One that is sent in the body too keeps the body's name there, as a parameter of its own if it was one before.
+
     Args:
         tool: The tool as the later document has it.
         earlier: The same tool as the earlier document had it.
@@ -222,6 +225,14 @@ def keep_path_parameters(
     other_names = {str(param["name"]) for param in tool.get("params", ())} - {*renames}
     if len({*renames.values()}) < len(renames) or other_names & {*renames.values()}:
         return renamed_tool
+    earlier_names = {str(param["name"]) for param in earlier.get("params", ())}
+    in_body = []
+    for param in tool.get("params", ()):
+        name = str(param["name"])
+        if param.get("in") == "body" and renames.get(name, name) != name:
+            in_body.append(name)
+    if not earlier_names.issuperset(in_body):
+        return renamed_tool
     method, _, target = str(tool["http"]).partition(" ")
     path, mark, query = target.partition("?")
     path = PLACEHOLDER.sub(
@@ -234,5 +245,9 @@ def keep_path_parameters(
         row = {**param, "name": renames.get(name, name)}
         if param.get("description") == describe_by_name(name):
             row["description"] = describe_by_name(row["name"])
+        if name in in_body:
+            row.pop("in")
         renamed_tool["params"].append(row)
+        if name in in_body:
+            renamed_tool["params"].append(omit_keys(param, ("in",)))
     return renamed_tool
