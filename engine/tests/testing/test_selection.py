@@ -447,6 +447,87 @@ async def test_an_ensure_does_not_open_again_what_was_closed(tmp_path: Path) -> 
     assert "it says not destructive, but lost note/5.state" in await find(suite)
 
 
+@pytest.mark.parametrize(
+    ("field", "old", "new"),
+    [("archived", True, False), ("active", 0, 1), ("archived", False, False)],
+)
+async def test_an_ensure_does_not_revive_what_was_ended(
+    tmp_path: Path, field: str, old: bool, new: bool
+) -> None:
+    def body(store: Store, note_id: int) -> None:
+        store.notes.setdefault(f"note/{note_id}", {})[field] = new
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.notes[f"note/{note_id}"] = {field: old}
+        return {"note_id": note_id}
+
+    suite = destructive_suite_of(tmp_path, "ensure", arrange, body)
+    suite.truth["destructive"] = False
+    finding = await find(suite)
+    assert (f"but lost note/5.{field}" in finding) is (old is not new)
+    assert bool(finding) is (old is not new)
+
+
+@pytest.mark.parametrize(("key", "is_there"), [("email", True), ("city", False)])
+async def test_an_ensure_may_find_a_record_by_its_natural_key(
+    tmp_path: Path, key: str, is_there: bool
+) -> None:
+    def body(store: Store, name: str, **fields: str) -> None:
+        if not any(note[key] == fields[key] for note in store.notes.values()):
+            store.notes[f"client/{name}"] = {"name": name, **fields}
+
+    async def arrange(store: Store) -> dict[str, Any]:
+        store.notes["client/3"] = {"name": "Ben", key: "here"}
+        return {"name": "Benjamin", key: "here"}
+
+    schemas = {"name": TEXT, key: TEXT}
+    suite = destructive_suite_of(tmp_path, "ensure", arrange, body, **schemas)
+    suite.truth["destructive"] = False
+    suite.required = [*schemas]
+    assert ("it says ensure, but added nothing" in await find(suite)) is not is_there
+
+
+async def test_a_counter_may_count_where_the_next_call_is_refused(
+    tmp_path: Path,
+) -> None:
+    def body(store: Store, note_id: int, team: str) -> None:
+        if f"team/{team}" not in store.notes:
+            raise KeyError(team)
+        store.notes["counters"]["booking"] += 1
+        number = store.notes["counters"]["booking"]
+        store.notes[f"booking/{number}"] = {"note": note_id, "team": team}
+
+    async def arrange(store: Store, note_id: int = 5) -> dict[str, Any]:
+        store.add(note_id)
+        store.notes.setdefault("counters", {"booking": 100})
+        store.notes["team/red"] = {"size": 4}
+        return {"note_id": note_id, "team": "red"}
+
+    suite = destructive_suite_of(tmp_path, "create", arrange, body, team=TEXT)
+    suite.truth |= {"idempotent": False, "destructive": False}
+    suite.required = ["note_id", "team"]
+    assert await find(suite) == ""
+
+
+@pytest.mark.parametrize("state", ["ended", "stopped"])
+async def test_a_create_does_not_stop_what_others_began(
+    tmp_path: Path, state: str
+) -> None:
+    def body(store: Store, title: str) -> None:
+        for timer in store.notes.values():
+            timer["state"] = state
+        store.notes[f"timer/{len(store.notes)}"] = {"title": title, "state": "running"}
+
+    async def arrange(store: Store) -> dict[str, Any]:
+        store.notes["timer/0"] = {"title": "a", "state": "running"}
+        return {"title": "b"}
+
+    suite = destructive_suite_of(tmp_path, "create", arrange, body, title=TEXT)
+    suite.truth |= {"idempotent": False, "destructive": False}
+    suite.required = ["title"]
+    assert "lost timer/0.state" in await find(suite)
+
+
 @pytest.mark.parametrize(("name", "is_there"), [("Mark", False), ("MARKET-hall", True)])
 async def test_an_ensure_finds_only_what_has_the_name(
     tmp_path: Path, name: str, is_there: bool

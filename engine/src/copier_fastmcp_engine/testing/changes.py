@@ -24,7 +24,7 @@ ENDS = re.compile(
 LIVES = re.compile("active|enable|visible")
 OVER = re.compile(
     "archived|cancelled|canceled|closed|deleted|disabled|discarded|ended|expired|inactive|left|removed|retired|revoked"
-    "|terminated|voided|withdrawn"
+    "|stopped|terminated|voided|withdrawn"
 )
 BEGUN = re.compile(
     "booked|draft|new|open|pending|planned|queued|scheduled|todo|waiting"

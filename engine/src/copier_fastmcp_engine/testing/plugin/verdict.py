@@ -41,6 +41,11 @@ RESET: tuple[Any, ...] = ("", 0, False)  # values as which a field begins
 ORDER = re.compile("index|number|order|position|priority|rank|seq|slot|sort")
 COUNT = re.compile("count|items|quota|remaining|size|sum|total|used")
 GROWING = re.compile("bytes|chars|length|lines|words")  # numbers of a text's parts
+COUNTERS = re.compile("_?(counters?|counts?|sequences?|totals?)")  # tables of numbers
+# An argument other than an ID that a record is found by
+NATURAL_KEY = re.compile(
+    "(barcode|code|domain|e_?mail|handle|isbn|key|login|path|phone|reference|serial|sku|slug|ur[il]|username)$"
+)
 REPEATS = 51  # calls that show whether a tool keeps a few records only
 
 
@@ -237,7 +242,11 @@ class Judge:
         for name in plain.identities or plain.arguments:
             if isinstance(plain.arguments.get(name), str):
                 named[name] = plain.arguments[name]
-        if not named or any(_simplify(value) in present for value in named.values()):
+        keys = [*named.values()]
+        for name, value in plain.arguments.items():
+            if NATURAL_KEY.search(name) and isinstance(value, str):
+                keys.append(value)
+        if not named or any(_simplify(value) in present for value in keys):
             return None
         shown = ", ".join(f"{name}={value!r}" for name, value in named.items())
         text = f"it says ensure, but added nothing, and there is no record with {shown}"
@@ -321,7 +330,10 @@ class Judge:
         losses = self._find_losses(first, repeat)
         losses += self._name_places(variant, first).list_reset_states()
         if self.behavior == "ensure":
-            losses += [change for change in first.changes if resets_state(change)]
+            for change in first.changes:
+                is_revived = change.flags(change.new, change.old)
+                if resets_state(change) or is_revived:
+                    losses.append(change)
         if self.behavior == "append":
             losses += [change for change in first.changes if begins_anew(change)]
         if not losses:
@@ -367,6 +379,9 @@ class Judge:
                 counted.add(change.place)
             is_amount = GROWING.search(change.kind) or COUNT.search(change.kind)
             if is_amount and isinstance(change.step, int) and change.step > 0:
+                counted.add(change.place)
+        for change in first.changes:  # the repetition may be refused
+            if _is_counter(change):
                 counted.add(change.place)
         losses = []
         for change in first.lost + repeat.lost:
@@ -439,6 +454,12 @@ class Judge:
         key = unnamed[0].place[0]
         remedy = f"fix the body, or return Case(..., loses=[{key!r}]) from arrange() if the loss is intended"
         return Problem("named-record-proven", text, remedy)
+
+
+def _is_counter(change: Change) -> bool:
+    """Tell whether a number of a table of counters became larger."""
+    in_table = any(COUNTERS.fullmatch(part) for part in change.place[:-1])
+    return in_table and isinstance(change.step, int) and change.step > 0
 
 
 def _is_omitted(variant: Variant, change: Change) -> bool:
