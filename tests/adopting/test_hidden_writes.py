@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from adopting.test_cautious import propose
 from adopting.test_questions import survey_five
 from adopting.test_shared_helpers import propose_one
 from adopting.test_traps import format_function, propose_tool
@@ -143,3 +144,42 @@ def test_triggers_of_a_schema_are_set_up(tmp_path: Path) -> None:
     tool = TOOL.format("get_it", 'return _open_store().execute("SELECT * FROM notes")')
     proposal = propose_one(tmp_path, SCHEMA + tool)
     assert (proposal.behavior, proposal.asked) == ("read", "")
+
+
+ENTRY = """
+NOTES = {}
+LOG_LINES = {}
+
+
+def find_note(key: str) -> dict:
+    if key not in NOTES:
+        raise ValueError(key)
+    return NOTES[key]
+
+
+def copy_note(key: str) -> dict:
+    return dict(NOTES[key])
+
+
+@mcp.tool
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_read"),
+    [
+        ("note = NOTES[it]\n    note['order'] = []\n    return note", False),
+        ("note = NOTES.get(it)\n    note.order = 1\n    return note", False),
+        ("note = NOTES[it]\n    note['tags'].append(it)\n    return note", False),
+        ("note = find_note(it)\n    note['order'] = []\n    return note", False),
+        ("note = copy_note(it)\n    note['order'] = []\n    return note", True),
+        ("note = dict(NOTES[it])\n    note['order'] = []\n    return note", True),
+        ("note = find_note(it)\n    return note['order']", True),
+    ],
+)
+def test_what_is_set_of_a_stored_entry_is_an_effect(
+    body: str, is_read: bool, tmp_path: Path
+) -> None:
+    tool = f'def rank_note(it: str) -> dict:\n    """Rank a note."""\n    {body}'
+    proposal = propose(tmp_path, tool, f"{ENTRY.strip()}")
+    assert (proposal.behavior == "read" and not proposal.asked) is is_read

@@ -403,6 +403,7 @@ class Reader:
             return
         lasts = visit.scope.is_lasting(owner)
         lasts = lasts or self.project.dotted(visit.module, owner) == "os.environ"
+        lasts = lasts or self._holds_stored(visit, owner)
         if not lasts and not self._is_imported(visit.module, owner):
             self.changes_others |= not visit.facts.stores.is_made_here(owner)
             return
@@ -426,6 +427,17 @@ class Reader:
             from_caller=from_caller,
             is_upkeep=is_upkeep,
         )
+
+    def _holds_stored(self, visit: Visit, owner: ast.expr) -> bool:
+        """Whether a local name holds an entry of what outlives the call, as `find_note(key)` returns it."""
+        value = visit.scope.find_made_value(root_name(owner))
+        value = value.value if isinstance(value, ast.Await) else value
+        if not isinstance(value, ast.Call) or is_temporary(ast.unparse(owner)):
+            return False
+        for callee in self._find_callees(visit.module, value, visit.scope):
+            if isinstance(callee.node, FUNCTIONS) and _returns_stored(callee):
+                return True
+        return False
 
     def _classify_named_statements(
         self, visit: Visit, call: ast.Call
@@ -456,6 +468,7 @@ class Reader:
             return
         is_own_attribute = visit.depth == 0 and ast.unparse(owner) == "self"
         lasts = is_own_attribute or visit.scope.is_lasting(owner)
+        lasts = lasts or self._holds_stored(visit, owner)
         if lasts or self._is_imported(visit.module, owner):
             is_token = visit.depth > 0 and CREDENTIAL.search(node.attr)
             visit.add(kind, False, text, aside=bool(is_token))
@@ -1021,6 +1034,18 @@ def _keeps_credentials(call: ast.Call) -> bool:
     if isinstance(function, ast.Attribute):
         places.append(ast.unparse(function.value))
     return any(CREDENTIAL.search(place) for place in places)
+
+
+def _returns_stored(callee: Place) -> bool:
+    """Whether a function returns an entry of what outlives its call."""
+    if not isinstance(callee.node, FUNCTIONS):
+        return False
+    scope = Scope(callee.module, callee.node)
+    for node in ast.walk(callee.node):
+        value = node.value if isinstance(node, ast.Return) else None
+        if value is not None and scope.is_stored_entry(value):
+            return True
+    return False
 
 
 def _is_own_note(node: ast.Subscript, depth: int) -> bool:  # self._record["rows"] = 3

@@ -148,10 +148,38 @@ class Scope:
         if opened is not None and re.match(r"(?:shelve|dbm)\.", ast.unparse(opened)):
             return True
         if self._is_local(origin):
-            return False
+            value = self.find_made_value(origin)
+            return value is not None and self.is_stored_entry(value)
         if origin in self.enclosing_parameters:
             return True  # what the function around it was given, as in register(mcp, store)
         return self._is_global_container(origin)
+
+    def is_stored_entry(self, value: ast.expr) -> bool:
+        """Whether an expression is an entry of a container that outlives the call, or a local name for one."""
+        if isinstance(value, ast.Name):
+            held = self.find_made_value(value.id)
+            is_entry = isinstance(held, ast.Subscript | ast.Call)
+            return held is not None and is_entry and self.is_stored_entry(held)
+        if isinstance(value, ast.Subscript):
+            container = value.value
+        elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            if value.func.attr != "get":
+                return False
+            container = value.func.value
+        else:
+            return False
+        return self._is_container(container) and self.is_lasting(container)
+
+    def _is_container(self, held: ast.expr) -> bool:
+        """Whether a global name or an attribute of `self` is made as a container."""
+        made: ast.AST | None = None
+        if isinstance(held, ast.Name) and not self._is_local(held.id):
+            made = self.module.top.get(held.id)
+        elif isinstance(held, ast.Attribute) and root_name(held) == "self":
+            made = self.find_attribute_value(held.attr)
+        if isinstance(made, ast.Call):
+            return ast.unparse(made.func).rpartition(".")[2] in MADE
+        return isinstance(made, ast.Dict | ast.List | ast.DictComp | ast.ListComp)
 
     def _is_passing(self, held: ast.expr) -> bool:
         """Whether an object holds nothing that anybody keeps: a cache, the state of a connection or of one call."""

@@ -214,40 +214,48 @@ def keep_path_parameters(
         tool: The tool as the later document has it.
         earlier: The same tool as the earlier document had it.
     """
-    renamed_tool = dict(tool)
-    new_names = PLACEHOLDER.findall(str(tool.get("http", "")).partition("?")[0])
-    old_names = PLACEHOLDER.findall(str(earlier.get("http", "")).partition("?")[0])
+    new_names = _list_placeholders(tool)
+    old_names = _list_placeholders(earlier)
     if len(new_names) != len(old_names):
-        return renamed_tool
-    renames = {}
-    for new, old in zip(new_names, old_names, strict=True):
-        renames[new[1:-1]] = old[1:-1]
-    other_names = {str(param["name"]) for param in tool.get("params", ())} - {*renames}
+        return dict(tool)
+    renames = dict(zip(new_names, old_names, strict=True))
+    params = tool.get("params", ())
+    other_names = {str(param["name"]) for param in params} - {*renames}
     if len({*renames.values()}) < len(renames) or other_names & {*renames.values()}:
-        return renamed_tool
-    earlier_names = {str(param["name"]) for param in earlier.get("params", ())}
-    in_body = []
-    for param in tool.get("params", ()):
+        return dict(tool)
+    in_body = set()
+    for param in params:
         name = str(param["name"])
         if param.get("in") == "body" and renames.get(name, name) != name:
-            in_body.append(name)
-    if not earlier_names.issuperset(in_body):
-        return renamed_tool
+            in_body.add(name)
+    if in_body - {str(param["name"]) for param in earlier.get("params", ())}:
+        return dict(tool)
     method, _, target = str(tool["http"]).partition(" ")
     path, mark, query = target.partition("?")
     path = PLACEHOLDER.sub(
         lambda placeholder: f"{{{renames[placeholder[0][1:-1]]}}}", path
     )
-    renamed_tool["http"] = f"{method} {path}{mark}{query}"
-    renamed_tool["params"] = []
-    for param in tool["params"]:
-        name = str(param["name"])
-        row = {**param, "name": renames.get(name, name)}
-        if param.get("description") == describe_by_name(name):
-            row["description"] = describe_by_name(row["name"])
-        if name in in_body:
-            row.pop("in")
-        renamed_tool["params"].append(row)
-        if name in in_body:
-            renamed_tool["params"].append(omit_keys(param, ("in",)))
-    return renamed_tool
+    rows = []
+    for param in params:
+        rows.append(_rename_parameter(param, renames))
+        if param["name"] in in_body:
+            rows[-1].pop("in")
+            rows.append(omit_keys(param, ("in",)))
+    return {**tool, "http": f"{method} {path}{mark}{query}", "params": rows}
+
+
+def _list_placeholders(tool: Mapping[str, Any]) -> list[str]:
+    """Return the names of the path parameters of a tool, in order."""
+    path, _, _ = str(tool.get("http", "")).partition("?")
+    return [placeholder[1:-1] for placeholder in PLACEHOLDER.findall(path)]
+
+
+def _rename_parameter(
+    param: Mapping[str, Any], renames: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return a parameter under the name that it had, and its description if that only repeats the name."""
+    name = str(param["name"])
+    row = {**param, "name": renames.get(name, name)}
+    if param.get("description") == describe_by_name(name):
+        row["description"] = describe_by_name(row["name"])
+    return row
