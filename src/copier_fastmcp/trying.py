@@ -81,7 +81,7 @@ def try_(
         print_message("nothing was sent")
         return STOPPED
     trials = anyio.run(call_reads, client, reads, values)
-    _check_reachable(trials)
+    _check_reachable(trials, str(answers["package_name"]).upper())
     findings = list(map(find_differences, trials))
     recorded = str(answers.get("api") or "")
     address, line = find_address(client.address, trials, recorded)
@@ -107,6 +107,9 @@ def _select_reads(reads: Sequence[Read], globs: Sequence[str]) -> list[Read]:
         if any(fnmatchcase(read.name, glob) for glob in globs):
             selected.append(read)
     return selected
+
+
+OPERATOR = "tell its operator"  # in the messages of the engine, which models read
 
 
 def _parse_values(items: Sequence[str]) -> dict[str, str]:
@@ -157,8 +160,12 @@ def _is_agreed() -> bool:
         return False
 
 
-def _check_reachable(trials: Sequence[Trial]) -> None:
+def _check_reachable(trials: Sequence[Trial], prefix: str) -> None:
     """Stop where no call succeeded.
+
+    Args:
+        trials: What the calls did.
+        prefix: The prefix of the server's environment variables.
 
     Raises:
         UnableError: Every call failed; the message has the first reason.
@@ -170,7 +177,8 @@ def _check_reachable(trials: Sequence[Trial]) -> None:
         if trial.calls:
             called.append(trial)
     if called:
-        raise UnableError(called[0].failure)
+        remedy = f"check {prefix}_API_TOKEN and {prefix}_API_AUTH"
+        raise UnableError(called[0].failure.replace(OPERATOR, remedy))
     raise RefusedError(trials[0].not_called)
 
 

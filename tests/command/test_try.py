@@ -51,6 +51,7 @@ class Api:
         self.sent: list[str] = []
         self.bodies: list[bytes] = []
         self.tokens: set[str] = set()
+        self.keys: set[str] = set()
         self.address = ""
 
     def answer(self, request: str) -> tuple[int, dict[str, str], bytes]:
@@ -73,6 +74,7 @@ def serving(api: Api) -> Iterator[Api]:
             request = f"{self.command} {self.path}"
             api.sent.append(request)
             api.tokens.add(self.headers.get("Authorization", ""))
+            api.keys.add(self.headers.get("X-Parcel-Key", ""))
             api.bodies.append(
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
             )
@@ -106,9 +108,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def tools(*rows: dict[str, Any], api: str = "") -> None:
+def tools(*rows: dict[str, Any], api: str = "", **answers: str) -> None:
     """Write the answers of the server in the working folder."""
     values_kept = {
+        **answers,
         "_commit": "v1",
         "_src_path": "/nowhere",
         "api": api,
@@ -141,6 +144,31 @@ def test_each_read_is_called_at_most_three_times_and_no_write(project: Path) -> 
     assert Counter(api.sent) == {"GET /parcels": 3, "GET /parcels/1": 3}
     assert api.tokens == {"Bearer a-token-of-parcels"}
     assert not (project / "answers.try.yml").exists()
+
+
+@pytest.mark.parametrize("variable", ["", "bearer"])
+def test_the_token_is_sent_as_the_server_sends_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    api = Api({"GET /parcels": [PARCEL]})
+    if variable:
+        monkeypatch.setenv("PARCELS_MCP_API_AUTH", variable)
+    with serving(api):
+        tools(LIST, api=api.address, api_auth="header:X-Parcel-Key")
+        main(["try", "--send"])
+    sent = api.tokens if variable else api.keys
+    prefix = "Bearer " if variable else ""
+    assert sent == {f"{prefix}a-token-of-parcels"}
+
+
+def test_a_token_that_the_api_refuses_names_both_settings(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api = Api({"GET /parcels": (401, {"message": "bad key"})})
+    assert run_try(api, LIST) == 2
+    (line,) = capsys.readouterr().err.splitlines()[-1:]
+    assert "bad key" in line
+    assert line.endswith("check PARCELS_MCP_API_TOKEN and PARCELS_MCP_API_AUTH")
 
 
 def test_nothing_is_sent_without_consent(

@@ -69,8 +69,9 @@ def load_settings(answers: Mapping[str, Any]) -> ApiSettings:
         model_config = settings_config(policy)
 
     values: dict[str, Any] = {}
-    if not os.environ.get(f"{prefix}API"):
-        values["api"] = str(answers.get("api") or "")
+    for name in ("api", "api_auth"):
+        if answers.get(name) and not os.environ.get(f"{prefix}{name.upper()}"):
+            values[name] = str(answers[name])
     try:
         return Settings(**values)
     except ValidationError as error:
