@@ -1,7 +1,9 @@
 """Structured inputs of API tools: objects with fields, whole bodies, styles and files."""
 
+import json
 from typing import Any
 
+import pytest
 from support import macro, specs
 
 
@@ -44,3 +46,20 @@ def test_a_sample_holds_what_an_object_requires() -> None:
         macro("values", "sample", param | {"limit_values": param})
         == '{"name": "sample"}'
     )
+
+
+@pytest.mark.parametrize(
+    ("tool", "fields"),
+    [
+        ({"http": "GET /yes", "params": []}, set()),
+        ({"http": "GET /yes", "returns": [{"number": "int"}]}, {"number"}),
+        ({}, {"id", "etag", "title", "content"}),
+    ],
+    ids=["undocumented", "documented", "by its name"],
+)
+def test_what_no_document_mentions_is_not_in_a_result(
+    tool: dict[str, Any], fields: set[str]
+) -> None:
+    tools = [{"name": "list_yes", "behavior": "read", **tool}]
+    (spec,) = json.loads(macro("specs", "specs", tools, "http", {}, ""))
+    assert {field["name"] for field in spec["item_fields"]} == fields
