@@ -111,3 +111,18 @@ def test_a_statement_that_the_driver_runs_is_read(tmp_path: Path) -> None:
     ):
         proposal = propose(tmp_path / statement[:6], tool.format(NOTE, statement), head)
         assert bool(proposal.asked) is asked
+
+
+@pytest.mark.parametrize(
+    ("body", "behavior"),
+    [
+        ("for path in Path('data').glob('*.json'):\n        path.unlink()", "delete"),
+        ("Path(it).unlink()\n    Path(it).write_text('')", "put"),
+    ],
+)
+def test_what_only_removes_is_a_delete_whatever_its_name(
+    body: str, behavior: str, tmp_path: Path
+) -> None:
+    tool = f'def reset_station(it: str) -> str:\n    """Reset everything of a station."""\n    {body}\n    return it'
+    proposal = propose(tmp_path, tool)
+    assert (proposal.behavior, proposal.asked) == (behavior, "")

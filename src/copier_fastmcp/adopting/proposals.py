@@ -159,6 +159,9 @@ def _weigh_change_name(evidence: Evidence) -> Proposal:
         return _build_proposal(evidence, evidence.by_name, question, "read")
     if evidence.word in STORES and evidence.only_adds_rows:
         return _build_proposal(evidence, "create")
+    near = select_near_effects(evidence.sure, 1)
+    if near and _list_kinds(evidence.sure) == {"delete"}:
+        return _build_proposal(evidence, "delete")  # it writes nothing in its place
     return _build_proposal(evidence, evidence.by_name)
 
 
