@@ -17,10 +17,12 @@ TABLES = {
 CONTACTS = {"contact/a@example.com": {"name": "Old"}}
 
 
-def find_names(arguments: Mapping[str, Any], data: Any) -> list[str]:
+def find_names(
+    arguments: Mapping[str, Any], data: Any, tool_name: str = "upsert_contact"
+) -> list[str]:
     properties: dict[str, Any] = {name: {} for name in arguments}
     schema = {"properties": properties}
-    tool = Tool({"name": "upsert_contact", "inputSchema": schema})
+    tool = Tool({"name": tool_name, "inputSchema": schema})
     judge = Judge(tool, "put", truth={}, believed=False, tables=TABLES)
     return judge.find_names(arguments, data)
 
@@ -77,6 +79,17 @@ ROWS = {
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_a_key_of_the_data_outranks_a_name(row: Row) -> None:
     assert find_names(row.arguments, row.data) == [row.name]
+
+
+@pytest.mark.parametrize(
+    ("tool_name", "name"),
+    [("class_animal", "animal_id"), ("classify", "id"), ("upsert_animal", "animal_id")],
+)
+def test_the_id_of_what_a_tool_is_named_after_outranks_a_plain_one(
+    tool_name: str, name: str
+) -> None:
+    arguments = {"id": "a", "animal_id": "a", "owner_id": "o"}
+    assert find_names(arguments, {}, tool_name) == [name]
 
 
 def test_a_case_declares_its_identity() -> None:

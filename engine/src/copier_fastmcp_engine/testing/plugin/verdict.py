@@ -71,7 +71,12 @@ class Judge:
         """Return the parameters that name the record: IDs, else those whose values are keys of the data, else by name."""
         names = [name for name in self.tool.parameters if name in arguments]
         own_id = f"{find_record(self.tool.name, self.tables)}_id"
-        for name in (own_id, "id"):
+        # also where its first word is no verb that the tables know: animal_id of class_animal
+        last_ids = []
+        for name in names:
+            if name.endswith("_id") and f"{self.tool.name}_id".endswith(f"_{name}"):
+                last_ids.append(name)
+        for name in (own_id, *last_ids, "id"):
             if name in names:
                 return [name]
         ids = [name for name in names if re.search("_ids?$", name)]
