@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Mapping
+from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -196,18 +197,22 @@ def rename(
         UnableError: Copier, git or the server fails; nothing has changed.
     """
     read_recorded_answers()
+    in_checkout = find_tool_file(old)
     with inside_worktree() as worktree:
         answers = read_recorded_answers()
         refuse_adopted(answers, old, "rename")
         path = find_tool_file(old)
         if path is None:
-            raise unknown_tool_error(old)
+            raise unknown_tool_error(old, in_checkout)
         if find_tool_file(new):
-            raise RefusedError(f"{new!r} is taken")
+            raise RefusedError(f"{new!r} is taken; choose another name")
         if not NAME.fullmatch(new):
             raise RefusedError(
                 f"{new!r} is not a name for a tool; write it as archive_note"
             )
+        if iskeyword(new):
+            problem = f"{new!r} is a word of Python, which no function has as its name"
+            raise RefusedError(f"{problem}; write it as {new}_note")
         text = path.read_text("utf-8")
         behavior = _find_declaration(text.encode(), old)[0]
         new_text = rename_identifier(rename_title(text, old, new), old, new)

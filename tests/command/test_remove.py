@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,35 @@ def test_what_is_refused_changes_nothing(mine: Path) -> None:
         done = call(mine, "remove", "--trust", name)
         assert (done.returncode, done.stdout) == (1, "")
         assert message in done.stderr
+    assert bytes_of(mine) == before
+
+
+def test_a_tool_that_is_not_committed_is_said_to_be_that(mine: Path) -> None:
+    path = mine / SRC / "tools/mine.py"
+    text = (mine / SRC / "tools/get_note.py").read_text()
+    path.write_text(text.replace("get_note", "see_note"))
+    for words in (["remove", "see_note"], ["rename", "see_note", "view_note"]):
+        done = call(mine, *words)
+        assert (done.returncode, done.stdout) == (1, "")
+        expected = f"see_note in {SRC}tools/mine.py is not committed; commit it first\n"
+        assert done.stderr.endswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("new", "problem"),
+    [
+        ("import", "'import' is a word of Python, .*; write it as import_note"),
+        ("delete_note", "'delete_note' is taken; choose another name"),
+        ("Bad Name", "'Bad Name' is not a name for a tool; write it as archive_note"),
+    ],
+)
+def test_a_name_that_cannot_be_used_is_one_line(
+    mine: Path, new: str, problem: str
+) -> None:
+    before = bytes_of(mine)
+    done = call(mine, "rename", "get_note", new)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(f"copier-fastmcp: {problem}\n", done.stderr)
     assert bytes_of(mine) == before
 
 

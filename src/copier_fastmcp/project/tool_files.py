@@ -18,8 +18,16 @@ FILES = "src/*/tools/**/*.py"
 SHOWN = 5
 
 
-def unknown_tool_error(name: str) -> RefusedError:
-    """The error for a name that no tool has."""
+def unknown_tool_error(name: str, uncommitted: Path | None = None) -> RefusedError:
+    """The error for a name that no tool of the last commit has.
+
+    Args:
+        name: The name.
+        uncommitted: The file that declares it in the checkout, where there is one.
+    """
+    if uncommitted is not None:
+        place = uncommitted.as_posix()
+        return RefusedError(f"{name} in {place} is not committed; commit it first")
     return RefusedError(
         f"{name} is not a tool of this server; `tools list` of the server names them"
     )
