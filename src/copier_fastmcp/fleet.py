@@ -228,7 +228,10 @@ def _plan(
         print_message(f"stopped: {remaining} of {format_count(count, 'server')} remain")
     plan = make_plan(listed, accepted)
     for name in sorted({*accepted} - {rule.name for rule in plan.rules}):
-        print_message(f"--accept {name}: the release changes no such rule")
+        problem = "the release changes no such rule"
+        if plan.compares_no_rules():
+            problem = "unknown, since every server is blocked"
+        print_message(f"--accept {name}: {problem}")
     if report:
         _write_plan(report, plan)
     if json_output:

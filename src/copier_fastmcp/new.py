@@ -23,6 +23,7 @@ from .project.answers import (
     guess_domain,
     parse_data_options,
     read_answers,
+    require_questions,
     strip_copier_keys,
 )
 from .project.origin import Template, find_template
@@ -214,7 +215,7 @@ class _Renderer:
         full["_commit"] = self.origin.ref
         project = self.stack.enter_context(copier_process.render_project(full))
         recorded = read_answers(project / ANSWERS)
-        self._require_questions(recorded)
+        require_questions(self.typed, recorded)
         remaining = page(recorded, self.notes.lines)
         if remaining:
             (project / FILE).write_text(remaining, encoding="utf-8", newline="\n")
@@ -225,14 +226,6 @@ class _Renderer:
         self._answers = deepcopy(dict(answers))
         self._project = project
         return project
-
-    def _require_questions(self, recorded: Mapping[str, Any]) -> None:
-        for name in self.typed:
-            if name not in recorded:
-                names = ", ".join(key for key in recorded if not key.startswith("_"))
-                raise RefusedError(
-                    f"--data {name}: no such question; the answers are {names}"
-                )
 
 
 @contextmanager

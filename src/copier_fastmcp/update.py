@@ -88,6 +88,7 @@ def update(
         keep_conflicts=not roll_back,
         template=resolve_template(template),
         data=answers,
+        typed=tuple(parse_data_options(data)),
         branch=branch,
         merge=merge,
     )

@@ -19,6 +19,7 @@ from copier_fastmcp.fleet import list_projects
 from copier_fastmcp.tables import load_tables
 from copier_fastmcp.updates.checkouts import Release, Result
 from copier_fastmcp.updates.fleet_plan import (
+    Plan,
     make_plan,
     plan_as_json,
     plan_as_markdown,
@@ -449,3 +450,18 @@ def test_an_edited_file_of_the_engine_blocks_a_server(
     assert done.returncode == 1, done.stdout
     assert f"{name}: edited here, and the engine is replaced as a whole" in done.stdout
     assert "1 server: 1 failed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("blocked", "line"),
+    [
+        ({"a": "nobody trusts it"}, "Rules not compared: every server is blocked."),
+        ({}, "No rule changes."),
+    ],
+)
+def test_a_plan_says_whether_it_compared_any_rules(
+    blocked: dict[str, str], line: str
+) -> None:
+    plan = Plan(blocked=blocked, servers={"a": "blocked" if blocked else "clean"})
+    assert line in plan_as_text(plan).splitlines()
+    assert line in plan_as_markdown(plan).splitlines()

@@ -242,6 +242,25 @@ def test_a_recorded_version_that_the_template_lacks(mine: Path, verb: str) -> No
     assert "_commit in .copier-answers.yml" in shown
 
 
+def test_an_answer_that_the_template_has_no_question_for(mine: Path) -> None:
+    before = git(mine, "rev-parse", "HEAD")
+    done = call(mine, "update", "--data", "licence=MIT", "--trust")
+    assert done.returncode == 1, done.stdout
+    shown = " ".join((done.stdout + done.stderr).split())
+    assert "--data licence: no such question; the answers are " in shown
+    assert git(mine, "rev-parse", "HEAD") == before
+    assert git(mine, "branch", "--list", "template-*") == ""
+
+
+def test_a_version_that_is_not_there_names_the_option_once(mine: Path) -> None:
+    done = call(mine, "update", "--ref", "v99", "--unattended")
+    assert done.returncode
+    shown = " ".join((done.stdout + done.stderr).split())
+    assert "Unknown revision: 'v99'" in shown
+    assert shown.count("with --ref") == 1
+    assert shown.count(".copier-answers.yml") == 1
+
+
 def test_data_that_names_no_answer(tmp_path: Path) -> None:
     done = call(tmp_path, "update", "--data", "MIT")
     assert (done.returncode, done.stdout) == (1, "")

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,24 @@ def parse_data_options(items: list[str] | None) -> dict[str, Any]:
                 f"--data {item!r} names no answer; write it as license=MIT"
             )
     return answers
+
+
+def require_questions(typed: Iterable[str], recorded: Mapping[str, Any]) -> None:
+    """Refuse an answer of `--data` that the template has no question for.
+
+    Args:
+        typed: The names of such answers.
+        recorded: The answers that a render records.
+
+    Raises:
+        RefusedError: There is none for one of them.
+    """
+    for name in typed:
+        if name not in recorded:
+            names = ", ".join(key for key in recorded if not key.startswith("_"))
+            raise RefusedError(
+                f"--data {name}: no such question; the answers are {names}"
+            )
 
 
 def _damaged_error(error: Exception) -> UnableError:

@@ -41,9 +41,7 @@ DIFFERS = (
 )
 # Copier records a commit that is nowhere else for a template with uncommitted changes.
 LOST_VERSION = "Unknown revision: "
-VERSION_REMEDY = (
-    "write a commit or tag of the template as _commit in .copier-answers.yml"
-)
+VERSION_REMEDY = "name a commit or tag of the template: with --ref, or as _commit in .copier-answers.yml where the recorded one is gone"
 EVERY_ERROR = (
     "_every_error"  # with it, validators return each error, not only the first
 )
@@ -234,7 +232,7 @@ def _open_template(source: str, ref: str | None) -> Iterator["Template"]:
         remedy = (
             "" if "--template" in reason else "; name another with --template"
         )  # told by another
-        if LOST_VERSION in reason:
+        if LOST_VERSION in reason and VERSION_REMEDY not in reason:
             remedy += f", or {VERSION_REMEDY}"
         raise UnableError(f"{prefix}{reason}{remedy}") from error
     finally:

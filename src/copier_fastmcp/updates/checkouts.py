@@ -122,6 +122,7 @@ class Release:
         keep_conflicts: Whether a conflict goes to the branch, too.
         template: The template's address, where it has moved.
         data: Answers that replace recorded ones.
+        typed: Names of these that somebody typed.
         branch: The branch's name; None is template-VERSION.
         merge: Whether changed answers are also applied to the author's files.
         files: Further texts of the change, by their paths in the project.
@@ -138,6 +139,7 @@ class Release:
     keep_conflicts: bool = False
     template: str | None = None
     data: dict[str, Any] = field(default_factory=dict)
+    typed: tuple[str, ...] = ()
     branch: str | None = None
     merge: bool = False
     files: dict[str, str] = field(default_factory=dict)
@@ -342,6 +344,7 @@ def bring_release(
         is_same_version=is_same_version,
     )
     fresh = answers.read_answers(project / answers.ANSWERS)
+    answers.require_questions(release.typed, fresh)
     if release.merge:
         conflicts += _merge_into_files(worktree, recorded, fresh, result)
     else:

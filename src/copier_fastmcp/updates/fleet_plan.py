@@ -88,6 +88,10 @@ class Plan:
     static: list[str] = field(default_factory=list)
     servers: dict[str, str] = field(default_factory=dict)
 
+    def compares_no_rules(self) -> bool:
+        """Return whether no server could be updated, so that nothing shows which rules change."""
+        return bool(self.blocked) and len(self.blocked) == len(self.servers)
+
     def open_relaxations(self) -> list[str]:
         """Return the names of rules that relax a tool and are not accepted."""
         names = []
@@ -281,6 +285,15 @@ def _format_decision(plan: Plan) -> list[str]:
     return [f"to accept what these rules relax: {options}"]
 
 
+def _describe_no_rules(plan: Plan) -> str:
+    """Return that no rule changes, or that no server shows whether one does; empty where rules change."""
+    if plan.rules:
+        return ""
+    if plan.compares_no_rules():
+        return "Rules not compared: every server is blocked."
+    return "No rule changes."
+
+
 def plan_as_text(plan: Plan) -> str:
     """Return the plan for a terminal."""
     lines = []
@@ -288,8 +301,8 @@ def plan_as_text(plan: Plan) -> str:
         lines.append(f"{part.title}:")
         for line in part.lines:
             lines += wrap_line(f"  {line}")
-    if not plan.rules:
-        lines.insert(0, "No rule changes.")
+    if line := _describe_no_rules(plan):
+        lines.insert(0, line)
     for line in [_format_summary(plan), *_format_decision(plan)]:
         lines += wrap_line(line)
     return "\n".join(lines)
@@ -298,8 +311,8 @@ def plan_as_text(plan: Plan) -> str:
 def plan_as_markdown(plan: Plan) -> str:
     """Return the plan in Markdown, for a review."""
     lines = ["# What the release does", "", _format_summary(plan), ""]
-    if not plan.rules:
-        lines += ["No rule changes.", ""]
+    if line := _describe_no_rules(plan):
+        lines += [line, ""]
     for part in _build_parts(plan, with_names=True):
         items = format_items(part.lines)
         if part.is_folded:
