@@ -10,7 +10,10 @@ from lifecycle import commit
 from support import PYTEST, git, python, render
 
 from copier_fastmcp.cli import main
-from copier_fastmcp.updates.tool_differences import find_tool_differences
+from copier_fastmcp.updates.tool_differences import (
+    find_tool_differences,
+    find_unmatched_tools,
+)
 
 TOOLS = "src/parcels_mcp/tools/"
 OK = {"200": {"description": ""}}
@@ -162,3 +165,14 @@ def test_a_later_document_comes_with_an_update(
     check_differences(project, new_answers, notes)
     proven = python(project, *PYTEST, "tests/policy/test_behavior.py", "-k", "2026")
     assert proven.returncode == 0, proven.stdout
+
+
+def test_a_file_with_a_conflict_is_there(tmp_path: Path) -> None:
+    folder = tmp_path / "src/notes_mcp/tools"
+    folder.mkdir(parents=True)
+    markers = "<<<<<<< before\n{0}=======\n{0}>>>>>>> after\n"
+    tool = '@read(title="Get")\nasync def get_note() -> None:\n    """Get."""\n'
+    (folder / "get_note.py").write_text(markers.format(tool))
+    answers = {"tools": ["get_note", "list_notes"]}
+    (line,) = find_unmatched_tools(tmp_path, answers)
+    assert "no file declares: list_notes; " in line

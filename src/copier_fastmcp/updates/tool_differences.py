@@ -125,13 +125,27 @@ def find_unmatched_tools(project: Path, answers: Mapping[str, Any]) -> list[str]
         lines.append(
             f"tools that you added by hand, and the answers do not name: {names}"
         )
-    without_file = sorted(_tools_by_name(answers).keys() - files.keys())
+    unread = _find_unread_functions(project)
+    without_file = sorted(_tools_by_name(answers).keys() - files.keys() - unread)
     if without_file:
         names = ", ".join(without_file)
         problem = f"tools that the answers name, and no file declares: {names}"
         fix = f"copier-fastmcp restore writes the file that you name, remove {without_file[0]} takes it out"
         lines.append(f"{problem}; {fix}")
     return lines
+
+
+def _find_unread_functions(project: Path) -> set[str]:
+    """Return the names of functions in files that are not Python, as those with the markers of a conflict."""
+    names: set[str] = set()
+    for path in project.glob(FILES):
+        content = path.read_bytes()
+        try:
+            ast.parse(content)
+        except (SyntaxError, ValueError):
+            text = content.decode("utf-8", "replace")
+            names.update(re.findall(r"(?m)^(?:async )?def (\w+)\(", text))
+    return names
 
 
 def tool_names(answers: Mapping[str, Any]) -> set[str]:
