@@ -182,8 +182,16 @@ def test_operations_are_chosen_by_globs(
         "delete_note",
     ]
     capsys.readouterr()
-    assert run_import(file, "--tag", "ntoes") == 1
-    assert "--tag ntoes fits no operation" in capsys.readouterr().err
+    for option, value, remedy in (
+        ("--tag", "ntoes", "its tags are notes"),
+        ("--method", "FOO", "its methods are DELETE, GET, "),
+        ("--path", "/ntoes", "as in /a/{b}"),
+        ("--operation", "ntoes", "as in POST /a/{b}"),
+    ):
+        assert run_import(file, option, value) == 1
+        printed = capsys.readouterr().err
+        assert f"{option} {value} fits no operation" in printed
+        assert remedy in printed
 
 
 def test_a_later_document_changes_what_is_not_yours(

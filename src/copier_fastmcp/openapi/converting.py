@@ -22,6 +22,7 @@ from .server import ANY_ADDRESS, about, relative_base
 from .tools import Imported, Options, collect_tools, imported
 
 MOST_TOOLS = 3000
+SHOWN_VALUES = 12
 
 
 def convert(
@@ -107,12 +108,18 @@ def chosen(document: Document, selection: Selection) -> list[Operation]:
 
 def _hint_for(unused: str, everything: Sequence[Operation]) -> str:
     """Return what a glob that fits nothing could be instead."""
-    tags = set[str]()
+    flag, _, _ = unused.partition(" ")
+    values = set[str]()
     for operation in everything:
-        tags.update(operation.tags)
-    if "--tag" in unused and tags:
-        return f"its tags are {', '.join(sorted(tags)[:12])}"
-    return "as in POST /a/{b}"
+        if flag == "--tag":
+            values.update(operation.tags)
+        elif flag == "--method":
+            values.add(operation.method)
+    if values:
+        return f"its {flag[2:]}s are {', '.join(sorted(values)[:SHOWN_VALUES])}"
+    if flag == "--tag":
+        return "its operations have no tags; choose with --path"
+    return "as in /a/{b}" if flag == "--path" else "as in POST /a/{b}"
 
 
 def gather_tools(
