@@ -134,7 +134,10 @@ def _load_form(path: Path, tools: Collection[str]) -> dict[str, Any]:
     """
     try:
         parts = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except OSError as error:
+        problem = f"{path}: {error.strerror}; name a YAML file with app_info"
+        raise UnableError(problem) from error
+    except (ValueError, yaml.YAMLError) as error:
         raise UnableError(f"{path}: {error}") from error
     if not isinstance(parts, dict) or parts.keys() - {"app_info", *CASES}:
         raise RefusedError(

@@ -40,7 +40,7 @@ def _resolve_names(paths: tuple[Path, ...], policy: list[str]) -> list[str]:
             name = full_path.relative_to(root).as_posix()
         if name not in policy:
             raise RefusedError(
-                f"{name} is not a policy file of the template's recorded version"
+                f"{name} is not a policy file of the template's recorded version; `git restore` brings back your own files"
             )
         names.append(name)
     return names

@@ -157,9 +157,11 @@ def test_a_lock_against_a_list_compares_what_the_wire_shows(
     [
         ("none.json", 2, "none.json is not there"),
         ("http://127.0.0.1:9/mcp", 2, "could not check http://127.0.0.1:9/mcp: "),
-        ("no-such-command-here", 2, "could not check no-such-command-here: "),
+        ("no-such-command-here", 2, "is no file, address or command; of a commit: "),
+        ("HEAD", 2, "HEAD is no file, address or command; of a commit: git show "),
+        ("false", 2, "could not check false: "),
         ("text.txt", 2, "could not check text.txt: "),
-        ("", 2, "could not check an empty command"),
+        ("", 2, "an empty text is no file, address or command"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(

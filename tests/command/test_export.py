@@ -260,3 +260,11 @@ def test_a_form_that_the_importer_refuses(
     done = call(started, "export", "openai", "--with", path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert message in done.stderr
+
+
+def test_a_form_that_is_not_there(started: Path) -> None:
+    done = call(started, "export", "openai", "--with", "none.yml")
+    assert (done.returncode, done.stdout) == (2, "")
+    expected = "none.yml: No such file or directory; name a YAML file with app_info\n"
+    assert done.stderr.endswith(expected)
+    assert done.stderr.count("none.yml") == 1

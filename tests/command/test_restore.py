@@ -127,7 +127,8 @@ def test_what_is_no_policy_file_is_refused(drifted: Path, name: str) -> None:
     done = call(drifted, "restore", RUFF, name)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert (
-        f"{name} is not a policy file of the template's recorded version" in done.stderr
+        f"{name} is not a policy file of the template's recorded version; `git restore` "
+        in done.stderr
     )
     assert bytes_of(drifted) == before
 

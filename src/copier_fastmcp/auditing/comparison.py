@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -59,6 +61,12 @@ def load_definitions(source: str, seconds: float) -> Definitions:
     if path.suffix == ".json" and len(source.split()) == 1:
         raise UnableError(
             f"{source} is not there; name a file, an address or a command"
+        )
+    program = source.split()[0] if source.split() else ""
+    if not re.search(r"[\"'\\]", program) and shutil.which(program) is None:
+        problem = f"{source or 'an empty text'} is no file, address or command"
+        raise UnableError(
+            f"{problem}; of a commit: git show REVISION:annotations.lock.json | copier-fastmcp audit --against -"
         )
     return Definitions(fetch_tools(source, None, {}, seconds))
 
