@@ -87,3 +87,15 @@ async def test_a_search_finds_a_tool_by_its_description(era: str) -> None:
         result = await client.call_tool("call_tool", call)
     assert matches.structured_content["result"][0]["name"] == "wipe_note"
     assert result.structured_content == {"result": "a"}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", ["search_tools", "call_tool"])
+async def test_wrong_arguments_are_one_line(era: str, name: str) -> None:
+    async with client_of(make_search_server(), era) as client:
+        result = await client.call_tool(name, {"pattern": "x"}, raise_on_error=False)
+    assert result.is_error
+    (content,) = result.content
+    assert "\n" not in content.text
+    assert "https://" not in content.text
+    assert "pattern: Unexpected keyword argument" in content.text

@@ -6,9 +6,13 @@ The tools behind the search are served, gated and checked as before: a call thro
 from collections.abc import Collection
 from typing import Any
 
+import pydantic
+from fastmcp.exceptions import ValidationError
 from fastmcp.server.transforms.search import BM25SearchTransform
-from fastmcp.tools import Tool
+from fastmcp.tools import FunctionTool, Tool, ToolResult
 from mcp_types import ToolAnnotations
+
+from .arguments import describe_errors
 
 SEARCH_TOOL, CALL_TOOL = "search_tools", "call_tool"
 SHOWN_TOOLSETS = 40
@@ -48,6 +52,23 @@ class ToolSearch(BM25SearchTransform):
         return _describe(super()._make_call_tool(), text, hints)
 
 
+class OneLineTool(FunctionTool):
+    """A tool that says in one line what is wrong with its arguments, as every tool of the server does."""
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        """Run the tool.
+
+        Raises:
+            ValidationError: The arguments do not fit.
+        """
+        try:
+            return await super().run(arguments)
+        except ValidationError as error:
+            if isinstance(cause := error.__cause__, pydantic.ValidationError):
+                raise ValidationError(describe_errors(cause)) from cause
+            raise
+
+
 def _hints(title: str, *, is_read: bool) -> ToolAnnotations:
     """Return hints that hold for every call: a tool that calls others may do whatever one of them does."""
     values: dict[str, Any] = {
@@ -61,5 +82,6 @@ def _hints(title: str, *, is_read: bool) -> ToolAnnotations:
 
 
 def _describe(tool: Tool, text: str, hints: ToolAnnotations) -> Tool:
-    changes = {"title": hints.title, "description": text, "annotations": hints}
-    return tool.model_copy(update=changes)
+    fields = {name: getattr(tool, name) for name in FunctionTool.model_fields}
+    fields |= {"title": hints.title, "description": text, "annotations": hints}
+    return OneLineTool.model_validate(fields)
