@@ -102,6 +102,58 @@ def test_what_carries_out_a_read_reads(call: str, asked: bool, tmp_path: Path) -
     assert bool(proposal.asked) is asked
 
 
+@pytest.mark.parametrize(
+    ("sentence", "asked"),
+    [
+        ("Reading a parsed code marks it consumed.", True),
+        ("Reading is free.", False),
+    ],
+)
+def test_a_side_effect_of_a_read_in_its_description_is_asked_about(
+    sentence: str, asked: bool, tmp_path: Path
+) -> None:
+    tool = f'def get_codes(it: str) -> list:\n    """Get the codes.\n\n    {sentence}\n    """\n    return store.load_codes(it)'
+    head = "from elsewhere import store\n\n\n@mcp.tool"
+    assert bool(propose(tmp_path, tool, head).asked) is asked
+
+
+@pytest.mark.parametrize(("parameter", "asked"), [("action", True), ("color", False)])
+def test_a_parameter_that_chooses_makes_a_read_a_question(
+    parameter: str, asked: bool, tmp_path: Path
+) -> None:
+    tool = (
+        f'def review_gate(it: str, {parameter}: str = "") -> dict:\n    """Get the status of a gate, or act on it."""\n'
+        f"    return engine.load(it, {parameter}={parameter})"
+    )
+    head = "from elsewhere import engine\n\n\n@mcp.tool"
+    assert bool(propose(tmp_path, tool, head).asked) is asked
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "behavior"),
+    [
+        ("upload_status", "return STATE.read_text()", "read"),
+        ("set_status", "return STATE.read_text()", "put"),
+        ("upload_status", "STATE.write_text('')\n    return 'done'", "put"),
+    ],
+)
+def test_the_status_of_an_act_is_no_act(
+    name: str, body: str, behavior: str, tmp_path: Path
+) -> None:
+    tool = f'def {name}(it: str) -> str:\n    """Check the status of an upload."""\n    {body}'
+    head = "STATE = Path('state')\n\n\n@mcp.tool"
+    assert propose(tmp_path, tool, head).behavior == behavior
+
+
+def test_what_begins_something_is_no_read(tmp_path: Path) -> None:
+    tool = (
+        'def phone_pair() -> str:\n    """Begin linking a phone, and return the code."""\n'
+        "    link.pair()\n    return link.get_code()"
+    )
+    head = "from elsewhere import link\n\n\n@mcp.tool"
+    assert propose(tmp_path, tool, head).behavior == "action"
+
+
 def test_a_statement_that_the_driver_runs_is_read(tmp_path: Path) -> None:
     tool = "{}with engine.connect() as conn:\n        return conn.exec_driver_sql('{}').one()"
     head = "from elsewhere import engine\n\n\n@mcp.tool"

@@ -43,6 +43,8 @@ PLAIN_READS = SURE_READS | {
     "summarize",
     "validate",
 }
+# Verbs of what changes a state, which is named behind them.
+SETTERS = {"change", "clear", "mark", "reset", "set", "toggle", "update", "write"}
 CHOOSERS = {"action", "operation"}  # a parameter that says what to do
 # A verb that means to assess, where no parameter takes code.
 ASSESSMENTS = {"evaluate"}
@@ -78,6 +80,7 @@ class Evidence:
         written: The behavior that `sure` comes to; empty: none.
         against: Signals of its definition that it writes, and `for_reads` that it reads.
         overwrites: Whether its definition says for certain that it may replace what exists.
+        side_effect: A sentence of its description that states a write; empty: there is none.
         hinted: Its readOnlyHint, None where it has none.
         tagged: Its tags.
         vague: Whether neither its verb nor its description is sure.
@@ -173,7 +176,10 @@ class Evidence:
         self.against: list[DefinitionEvidence] = []
         self.for_reads: list[DefinitionEvidence] = []
         self.overwrites = False
+        self.side_effect = ""
         for signal in collect_evidence(subject):
+            if signal.source == "statements":
+                self.side_effect = signal.text
             if signal.hint == DESTRUCTIVE and signal.weight >= CERTAIN:
                 self.overwrites = self.overwrites or signal.value
             if signal.hint != READ_ONLY or signal.weight <= WEAK:
@@ -378,6 +384,12 @@ class Evidence:
             if text not in own_texts:
                 return text
         return "something else says that it writes"
+
+    @property
+    def names_a_status(self) -> bool:
+        """Whether its name is that of the state of an act: `upload_status`, and not `set_status`."""
+        is_set = self.word in SETTERS
+        return self.tool.name.endswith("_status") and not is_set
 
     @property
     def names_a_target(self) -> bool:

@@ -143,6 +143,8 @@ def _weigh_evidence(evidence: Evidence) -> Proposal:
         return _weigh_without_verb(evidence)
     if evidence.by_name == "read":
         return _weigh_read_name(evidence)
+    if evidence.names_a_status and evidence.describes_read and not evidence.may_write:
+        return _build_proposal(evidence, "read")
     if evidence.by_name in ("create", "ensure", "append"):
         return _weigh_addition_name(evidence)
     if evidence.by_name == "action":
@@ -204,6 +206,12 @@ def _weigh_read_name(evidence: Evidence) -> Proposal:
     if evidence.hinted:
         return _build_proposal(evidence, "read")
     question = ""
+    if evidence.chooses and not evidence.shows_only_reads:
+        question = f"{evidence.name_says}, but a parameter chooses what it does"
+        return _build_proposal(evidence, "action", question, "read")
+    if evidence.side_effect and not evidence.only_computes:
+        question = f"{evidence.name_says}, but {evidence.side_effect}"
+        return _build_proposal(evidence, "action", question, "read")
     doubted = _list_doubted_effects(evidence)
     is_shown = bool(evidence.shown_reads) or evidence.only_computes
     if doubted:

@@ -15,9 +15,10 @@ IRREGULAR_PARTICIPLES = {"written": "write", "overwritten": "overwrite", "sent":
 ADVERBS = (
     r"(?:(?:also|then|automatically|immediately|permanently|always|subsequently)\s+)*"
 )
-# `It also marks ...`, `and saves the ...`, `, which removes ...`
+# `It also marks ...`, `and saves the ...`, `, which removes ...`, `Reading a code marks it ...`
 THIRD_PERSON = re.compile(
     rf"(?P<subject>^|\b(?:it|this|this tool|the tool|, which|also|then|automatically)\s+"
+    rf"|^(?:fetching|getting|listing|opening|polling|reading|retrieving|viewing)\s+[^.,;]{{1,40}}?\s"
     rf"|\band\s+|[,;]\s+){ADVERBS}(?P<verb>[a-z]+s)\b(?P<rest>.{{0,20}})",
     re.IGNORECASE,
 )
