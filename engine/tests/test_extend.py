@@ -30,7 +30,7 @@ async def test_a_server_starts_with_an_empty_extend_file(era: str) -> None:
 
 
 def test_the_command_line_needs_no_commands_of_the_author() -> None:
-    runs: list[str] = []
-    app: Any = lambda: runs.append("run")  # noqa: E731
+    runs: list[dict[str, bool]] = []
+    app: Any = lambda **options: runs.append(options)  # noqa: E731
     run_cli(app, TWO_STEP, None)
-    assert runs == ["run"]
+    assert runs == [{"exit_on_error": False, "print_error": False}]

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from copier_fastmcp_engine.testing.plugin.leftovers import IDLE, _find_threads
 from copier_fastmcp_engine.testing.plugin.module_state import ModuleState
 
 from .test_probe import Store, StubSuite
@@ -238,6 +239,11 @@ def worker() -> Iterator[None]:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     POOL.submit(int).result()
+    # The pool's thread holds its work for a moment longer than the result
+    deadline = time.monotonic() + 10
+    while set(_find_threads(Path(__file__).parent).values()) != {IDLE}:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
     yield
     QUEUE.put(None)
     thread.join()
