@@ -233,6 +233,11 @@ def read_with_worker(store: Store, note_id: int) -> None:
     QUEUE.put((store, note_id))
 
 
+def _are_idle(threads: set[threading.Thread]) -> bool:
+    states = _find_threads(Path(__file__))
+    return all(states.get(thread) == IDLE for thread in threads)
+
+
 @pytest.fixture
 def worker() -> Iterator[None]:
     """A thread that waits for work from before the first call on."""
@@ -241,7 +246,7 @@ def worker() -> Iterator[None]:
     POOL.submit(int).result()
     # The pool's thread holds its work for a moment longer than the result
     deadline = time.monotonic() + 10
-    while set(_find_threads(Path(__file__).parent).values()) != {IDLE}:
+    while not _are_idle({thread, *POOL._threads}):
         assert time.monotonic() < deadline
         time.sleep(0.001)
     yield
@@ -293,7 +298,7 @@ async def test_a_worker_that_waits_delays_nothing(
         await sleep(seconds)
 
     suite = suite_of(tmp_path, "read", lambda store, note_id: None)
-    suite.project.source = Path(__file__).parent
+    suite.project.source = Path(__file__)  # no thread of another module
     monkeypatch.setattr(asyncio, "sleep", note_pause)
     assert await find(suite) == ""
     assert set(pauses) == {0}
