@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+from fastmcp import exceptions
 from pydantic import ValidationError
 
 Schema = Mapping[str, Any]
@@ -23,6 +25,21 @@ def describe_errors(error: ValidationError) -> str:
         place = ".".join(map(str, row["loc"])) or "arguments"
         lines.append(f"{place}: {row['msg']}")
     return " ".join("; ".join(lines).split())
+
+
+@contextmanager
+def errors_on_one_line() -> Iterator[None]:
+    """Say in one line what FastMCP finds wrong with arguments; its own text has many, and repeats what was sent.
+
+    Raises:
+        fastmcp.exceptions.ValidationError: The arguments do not fit.
+    """
+    try:
+        yield
+    except exceptions.ValidationError as error:
+        if isinstance(cause := error.__cause__, ValidationError):
+            raise exceptions.ValidationError(describe_errors(cause)) from cause
+        raise
 
 
 def find_type_mistakes(

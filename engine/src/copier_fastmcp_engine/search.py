@@ -6,13 +6,11 @@ The tools behind the search are served, gated and checked as before: a call thro
 from collections.abc import Collection
 from typing import Any
 
-import pydantic
-from fastmcp.exceptions import ValidationError
 from fastmcp.server.transforms.search import BM25SearchTransform
 from fastmcp.tools import FunctionTool, Tool, ToolResult
 from mcp_types import ToolAnnotations
 
-from .arguments import describe_errors
+from .arguments import errors_on_one_line
 
 SEARCH_TOOL, CALL_TOOL = "search_tools", "call_tool"
 SHOWN_TOOLSETS = 40
@@ -61,12 +59,8 @@ class OneLineTool(FunctionTool):
         Raises:
             ValidationError: The arguments do not fit.
         """
-        try:
+        with errors_on_one_line():
             return await super().run(arguments)
-        except ValidationError as error:
-            if isinstance(cause := error.__cause__, pydantic.ValidationError):
-                raise ValidationError(describe_errors(cause)) from cause
-            raise
 
 
 def _hints(title: str, *, is_read: bool) -> ToolAnnotations:

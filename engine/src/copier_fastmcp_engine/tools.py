@@ -7,9 +7,8 @@ from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, TypeVar, cast
 
-import pydantic
 from fastmcp import FastMCP
-from fastmcp.exceptions import ToolError, ValidationError
+from fastmcp.exceptions import ToolError
 from fastmcp.server.auth import AuthCheck, require_scopes
 from fastmcp.server.context import set_transport
 from fastmcp.server.transforms.catalog import CatalogTransform
@@ -20,7 +19,7 @@ from fastmcp.utilities.json_schema import dereference_refs
 from mcp_types import Icon, InputRequiredResult, ToolAnnotations
 from pydantic import Field, PrivateAttr
 
-from .arguments import describe_errors
+from .arguments import errors_on_one_line
 from .confirmation.envelope import Envelope
 from .confirmation.gate import run_gated, serve
 from .declarations import Declaration, translate_declaration
@@ -61,7 +60,7 @@ class PolicyTool(CompactTool, FunctionTool):
             raise ToolError(
                 f"{self.name} runs through its own server only; mount this one there"
             )
-        try:
+        with errors_on_one_line():
             return await serve(
                 server,
                 self,
@@ -71,12 +70,6 @@ class PolicyTool(CompactTool, FunctionTool):
                 has_gate=self.policy.is_gated(self.declaration),
                 passes_confirm=self._own_confirm,
             )
-        except (
-            ValidationError
-        ) as error:  # whose text has many lines, and repeats what was sent
-            if isinstance(cause := error.__cause__, pydantic.ValidationError):
-                raise ValidationError(describe_errors(cause)) from cause
-            raise
 
 
 def declared(tool: Tool | None) -> Declaration | None:
