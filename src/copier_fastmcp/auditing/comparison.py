@@ -62,8 +62,9 @@ def load_definitions(source: str, seconds: float) -> Definitions:
         raise UnableError(
             f"{source} is not there; name a file, an address or a command"
         )
-    program = source.split()[0] if source.split() else ""
-    if not re.search(r"[\"'\\]", program) and shutil.which(program) is None:
+    program, _, _ = source.strip().partition(" ")
+    is_quoted = re.search(r"[\"'\\]", program)  # it may go on behind the space
+    if not is_quoted and shutil.which(program) is None:
         problem = f"{source or 'an empty text'} is no file, address or command"
         raise UnableError(
             f"{problem}; of a commit: git show REVISION:annotations.lock.json | copier-fastmcp audit --against -"
