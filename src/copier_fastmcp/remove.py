@@ -82,7 +82,7 @@ def remove(
         UnableError: Copier, git or the server without it fails; nothing has changed.
     """
     read_recorded_answers()
-    in_checkout = find_tool_file(name)
+    checkout = Path.cwd()
     with inside_worktree() as worktree:
         answers = read_recorded_answers()
         refuse_adopted(answers, name, "remove")
@@ -90,7 +90,7 @@ def remove(
         files = _find_files(name)
         after = [tool for tool in before if get_tool_name(tool) != name]
         if len(after) == len(before) and not files:
-            raise unknown_tool_error(name, in_checkout)
+            raise unknown_tool_error(name, checkout)
 
         def delete() -> None:
             for path in files:

@@ -197,13 +197,13 @@ def rename(
         UnableError: Copier, git or the server fails; nothing has changed.
     """
     read_recorded_answers()
-    in_checkout = find_tool_file(old)
+    checkout = Path.cwd()
     with inside_worktree() as worktree:
         answers = read_recorded_answers()
         refuse_adopted(answers, old, "rename")
         path = find_tool_file(old)
         if path is None:
-            raise unknown_tool_error(old, in_checkout)
+            raise unknown_tool_error(old, checkout)
         if find_tool_file(new):
             raise RefusedError(f"{new!r} is taken; choose another name")
         if not NAME.fullmatch(new):

@@ -98,6 +98,14 @@ def test_a_tool_that_is_not_committed_is_said_to_be_that(mine: Path) -> None:
         assert done.stderr.endswith(expected)
 
 
+def test_a_file_in_progress_does_not_matter(mine: Path) -> None:
+    (mine / SRC / "tools/mine.py").write_text("def unfinished(\n")
+    words = ["rename", "--trust", "get_note", "see_note"]
+    done = call(mine, *words, **uv_settings(mine))
+    assert "is not Python" not in done.stderr
+    assert "Rename the tool get_note" in git(mine, "log", "--all", "--format=%s")
+
+
 @pytest.mark.parametrize(
     ("new", "problem"),
     [

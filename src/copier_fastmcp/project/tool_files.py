@@ -1,6 +1,7 @@
 """A project's tools as its files hold them."""
 
 import ast
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,19 +19,26 @@ FILES = "src/*/tools/**/*.py"
 SHOWN = 5
 
 
-def unknown_tool_error(name: str, uncommitted: Path | None = None) -> RefusedError:
+def unknown_tool_error(name: str, checkout: Path) -> RefusedError:
     """The error for a name that no tool of the last commit has.
 
     Args:
         name: The name.
-        uncommitted: The file that declares it in the checkout, where there is one.
+        checkout: The project as its author has it, where a file that is not committed may have the tool.
     """
-    if uncommitted is not None:
-        place = uncommitted.as_posix()
-        return RefusedError(f"{name} in {place} is not committed; commit it first")
+    for path in sorted(checkout.glob(FILES)):
+        if name in find_function_names(path):
+            place = path.relative_to(checkout).as_posix()
+            return RefusedError(f"{name} in {place} is not committed; commit it first")
     return RefusedError(
         f"{name} is not a tool of this server; `tools list` of the server names them"
     )
+
+
+def find_function_names(path: Path) -> set[str]:
+    """The names of the functions at the top of a file, by its text: it may be no Python, as during a conflict."""
+    text = path.read_bytes().decode("utf-8", "replace")
+    return {*re.findall(r"(?m)^(?:async )?def (\w+)\(", text)}
 
 
 def find_tool_file(name: str) -> Path | None:
@@ -87,7 +95,7 @@ def refuse_adopted(answers: Mapping[str, Any], name: str, verb: str) -> None:
         return
     places = find_mentions(name)
     if not places:
-        raise unknown_tool_error(name)
+        raise unknown_tool_error(name, Path())
     remainder = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
     listed = ", ".join(places[:SHOWN]) + remainder
     problem = f"an adopted server has its author's layout, and {name} is in {listed}"

@@ -12,7 +12,12 @@ from typing import Any
 
 from ..errors import UnableError, one_line
 from ..project.repository import PLAIN_DIFF, git
-from ..project.tool_files import FILES, FUNCTIONS, parse_behavior
+from ..project.tool_files import (
+    FILES,
+    FUNCTIONS,
+    find_function_names,
+    parse_behavior,
+)
 from ..tools_answer import infer_behavior, parse_entries
 
 Tool = dict[str, Any]
@@ -139,12 +144,10 @@ def _find_unread_functions(project: Path) -> set[str]:
     """Return the names of functions in files that are not Python, as those with the markers of a conflict."""
     names: set[str] = set()
     for path in project.glob(FILES):
-        content = path.read_bytes()
         try:
-            ast.parse(content)
+            ast.parse(path.read_bytes())
         except (SyntaxError, ValueError):
-            text = content.decode("utf-8", "replace")
-            names.update(re.findall(r"(?m)^(?:async )?def (\w+)\(", text))
+            names |= find_function_names(path)
     return names
 
 
