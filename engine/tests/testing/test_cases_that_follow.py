@@ -239,17 +239,18 @@ def _are_idle(threads: set[threading.Thread]) -> bool:
 
 
 @pytest.fixture
-def worker() -> Iterator[None]:
-    """A thread that waits for work from before the first call on."""
+def worker() -> Iterator[set[threading.Thread]]:
+    """Two threads that wait for work from before the first call on."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     POOL.submit(int).result()
     # The pool's thread holds its work for a moment longer than the result
+    threads = {thread, *POOL._threads}
     deadline = time.monotonic() + 10
-    while not _are_idle({thread, *POOL._threads}):
+    while not _are_idle(threads):
         assert time.monotonic() < deadline
         time.sleep(0.001)
-    yield
+    yield threads
     QUEUE.put(None)
     thread.join()
 
@@ -286,9 +287,8 @@ async def test_a_delayed_write_is_found(tmp_path: Path, body: Body) -> None:
     assert "it says read-only, but a call changed note/5.seen" in finding
 
 
-@pytest.mark.usefixtures("worker")
 async def test_a_worker_that_waits_delays_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker: set[threading.Thread]
 ) -> None:
     pauses = []
     sleep = asyncio.sleep
@@ -298,7 +298,9 @@ async def test_a_worker_that_waits_delays_nothing(
         await sleep(seconds)
 
     suite = suite_of(tmp_path, "read", lambda store, note_id: None)
-    suite.project.source = Path(__file__)  # no thread of another module
+    suite.project.source = Path(__file__).parent
+    # Other tests of this process may have left threads, such as a page's timer
+    monkeypatch.setattr(threading, "enumerate", lambda: [*worker])
     monkeypatch.setattr(asyncio, "sleep", note_pause)
     assert await find(suite) == ""
     assert set(pauses) == {0}
