@@ -103,6 +103,16 @@ def test_an_action_is_what_its_author_declared(tmp_path: Path) -> None:
     }
 
 
+def test_an_addition_whose_body_also_deletes_is_destructive(tmp_path: Path) -> None:
+    function = (
+        "def listen_later(it: str, undo: bool = False) -> str:\n"
+        '    """Add a show to Listen Later; undo=True removes it."""\n'
+        '    return httpx.request("DELETE" if undo else "POST", it).text'
+    )
+    proposal = propose(tmp_path, function)
+    assert combine_hints(proposal)["destructiveHint"] is True
+
+
 OPAQUE = {
     "status_reblog": '"""Reblog (boost) a status."""\n    return sdk.status_reblog(it)',
     "check_in": '"""Check in to a place."""\n    return await sdk.check_in(it)',

@@ -386,7 +386,7 @@ def _weigh_writing_body(evidence: Evidence, body_behavior: str) -> Proposal:
         return _build_proposal(evidence, body_behavior, question, "read")
     if described in ("", "read"):
         described = body_behavior
-    if described == "create":
+    if described == "create" and body_behavior != "delete":
         return _build_proposal(evidence, described)
     behavior = choose_cautious([described, body_behavior])
     own_kinds = _list_kinds(select_near_effects(evidence.sure, 0))

@@ -60,7 +60,8 @@ NO_COMMANDS: Commands = {}
 SHORTENS = {"--short", "-q", "--quiet"}
 POST = "post"
 SENT_POST = ("create", False, "it sends POST")
-METHOD = re.compile("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
+# HTTP methods, the one that changes most last.
+BY_CHANGE = ("OPTIONS", "HEAD", "GET", "POST", "PATCH", "PUT", "DELETE")
 
 
 def find_dispatched_method(
@@ -91,7 +92,7 @@ def find_sent_methods(
         return []
     verb = find_http_method(call)
     for text in texts:
-        if not verb and METHOD.fullmatch(text):
+        if not verb and text in BY_CHANGE:
             verb = text.lower()
     if not verb:
         default_method = _find_default_method(function)
@@ -142,7 +143,7 @@ def find_open_mode(call: ast.Call, *, of_path: bool = False) -> str:
 
 
 def find_http_method(call: ast.Call, scope: Scope | None = None) -> str:
-    """The HTTP method that a call names, as in request("DELETE", ...)."""
+    """The HTTP method that a call names, as in request("DELETE", ...); of several the one that changes most."""
     values = [*call.args[:2], *list_keyword_values(call, *METHODS)]
     for value in values:
         held = (
@@ -150,10 +151,20 @@ def find_http_method(call: ast.Call, scope: Scope | None = None) -> str:
             if scope and isinstance(value, ast.Name)
             else value
         )
-        text = held.value if isinstance(held, ast.Constant) else None
-        if isinstance(text, str) and METHOD.fullmatch(text):
-            return text.lower()
+        methods = list(_list_methods(held))
+        if methods:
+            return max(methods, key=BY_CHANGE.index).lower()
     return ""
+
+
+def _list_methods(value: ast.expr | None) -> Iterator[str]:
+    """The HTTP methods that a value may be: both of `"DELETE" if undo else "POST"`."""
+    if isinstance(value, ast.IfExp):
+        yield from _list_methods(value.body)
+        yield from _list_methods(value.orelse)
+    text = value.value if isinstance(value, ast.Constant) else None
+    if isinstance(text, str) and text in BY_CHANGE:
+        yield text
 
 
 def find_passed_parameter(
