@@ -1,5 +1,6 @@
 """Calls of the default server: parameters, read-only, log lines, hosts."""
 
+import asyncio
 import json
 import logging
 import re
@@ -14,6 +15,7 @@ from fastmcp import Client, Context
 from fastmcp.exceptions import ToolError
 from pydantic import BaseModel, ValidationError, model_validator
 
+from copier_fastmcp_engine import http
 from copier_fastmcp_engine.cli import explain
 from copier_fastmcp_engine.confirmation.wording import changed_arguments
 from copier_fastmcp_engine.declarations import read
@@ -189,7 +191,7 @@ def test_over_http_no_answer_waits_for_the_client(
     """With Nagle's algorithm the second part of an answer would wait 40 ms, until the first is acknowledged."""
     server, delayed = create_server(SETTINGS), []
 
-    def run(*_: Any, sockets: list[socket.socket], **__: Any) -> None:
+    async def run(*_: Any, sockets: list[socket.socket], **__: Any) -> None:
         with socket.create_connection(sockets[0].getsockname()):
             accepted, _from = sockets[0].accept()
             with accepted:
@@ -197,9 +199,27 @@ def test_over_http_no_answer_waits_for_the_client(
                     not accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
                 )
 
-    monkeypatch.setattr(server, "run", run)
+    monkeypatch.setattr(server, "run_async", run)
     listen(guard_of(server), Settings(host="127.0.0.1", port=0))
     assert delayed == [False]
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_over_http_uvloop_serves_where_it_is_installed(
+    monkeypatch: pytest.MonkeyPatch, installed: bool
+) -> None:
+    pytest.importorskip("uvloop")
+    loops = []
+
+    async def run(*_: Any, **__: Any) -> None:
+        loops.append(type(asyncio.get_running_loop()).__module__)
+
+    server = create_server(SETTINGS)
+    monkeypatch.setattr(server, "run_async", run)
+    if not installed:
+        monkeypatch.setattr(http, "find_spec", lambda name: None)
+    listen(guard_of(server), Settings(host="127.0.0.1", port=0))
+    assert ("uvloop" in loops[0]) is installed
 
 
 async def test_http_app_refuses_foreign_host_headers() -> None:

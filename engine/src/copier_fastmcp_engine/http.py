@@ -1,9 +1,12 @@
 """A governed server over HTTP: the paths of its subsets, its health, and where it listens."""
 
+import functools
 import socket
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import fastmcp
 from fastmcp.exceptions import ToolError
 from starlette.requests import Request
@@ -90,7 +93,7 @@ def extend_app(guard: "Guard", app: Any) -> Any:
 
 
 def listen(guard: "Guard", settings: PolicySettings) -> None:
-    """Serve at /mcp until stopped, to the names of the settings.
+    """Serve at /mcp until stopped, to the names of the settings, with uvloop where it is installed.
 
     Args:
         guard: The server's guard.
@@ -111,7 +114,8 @@ def listen(guard: "Guard", settings: PolicySettings) -> None:
     )
     with listener:
         log_startup(settings, "http")
-        guard.mcp.run(
+        serve = functools.partial(
+            guard.mcp.run_async,
             "http",
             host=host,
             port=port,
@@ -120,6 +124,7 @@ def listen(guard: "Guard", settings: PolicySettings) -> None:
             host_origin_protection="auto",
             allowed_hosts=allowed,
         )
+        anyio.run(serve, backend_options={"use_uvloop": bool(find_spec("uvloop"))})
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -277,7 +277,11 @@ def test_over_http_the_name_of_the_server_address_is_served(
     settings = make_settings(provider, server_url=address, port=0)
     guard = guard_of(create_server(settings))
     options = Message()
-    monkeypatch.setattr(guard.mcp, "run", lambda *_, **more: options.update(more))
+
+    async def run(*_: Any, **more: Any) -> None:
+        options.update(more)
+
+    monkeypatch.setattr(guard.mcp, "run_async", run)
     listen(guard, settings)
     assert options["allowed_hosts"] == ["127.0.0.1", *names]
 
