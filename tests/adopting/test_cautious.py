@@ -113,6 +113,27 @@ def test_an_addition_whose_body_also_deletes_is_destructive(tmp_path: Path) -> N
     assert combine_hints(proposal)["destructiveHint"] is True
 
 
+# A parameter, and whether a tool that creates what it names may replace something.
+CREATIONS = {
+    "output_path": ("output_path: str", True),
+    "output_dir": ("output_dir: str", False),
+}
+
+
+@pytest.mark.parametrize(("parameter", "replaces"), CREATIONS.values(), ids=CREATIONS)
+@pytest.mark.parametrize("name", ["create_video", "slideshow"])
+def test_a_creation_in_a_named_file_may_replace_it(
+    name: str, parameter: str, replaces: bool, tmp_path: Path
+) -> None:
+    function = (
+        f"def {name}(image: str, {parameter}) -> str:\n"
+        '    """Create a video of images."""\n'
+        "    return render_video(image)"
+    )
+    proposal = propose(tmp_path, function)
+    assert combine_hints(proposal)["destructiveHint"] is replaces
+
+
 OPAQUE = {
     "status_reblog": '"""Reblog (boost) a status."""\n    return sdk.status_reblog(it)',
     "check_in": '"""Check in to a place."""\n    return await sdk.check_in(it)',

@@ -51,6 +51,8 @@ ASSESSMENTS = {"evaluate"}
 CODE = get_word_list("takes_statements") | get_word_list("takes_runs") | {"expression"}
 # A file is written as a whole, whatever has changed in it.
 WHOLE = re.compile(r"\.(?:write\w*|dump|save\w*)\(\)|\(\) to write")
+# A parameter that names a folder: `download_dir`.
+FOLDER = re.compile(r"(?:dir|directory|folder)'")
 # A list of operations in a description.
 LISTED = re.compile(
     r"(?is)\b(?:operations?|actions?)\b(?:\s+(?:is|are|must\s+be|can\s+be|one\s+of))*\s*[:=]\s*(.{1,500})"
@@ -394,8 +396,16 @@ class Evidence:
     @property
     def names_a_target(self) -> bool:
         """Whether a parameter names the place that it writes to."""
+        return bool(self._list_targets())
+
+    @property
+    def names_a_file(self) -> bool:
+        """Whether one of these parameters names a file, which may exist, and not a folder."""
+        return any(not FOLDER.search(text) for text in self._list_targets())
+
+    def _list_targets(self) -> list[str]:
         texts = [signal.text for signal in self.against]
-        return any(text.startswith("it can write to") for text in texts)
+        return [text for text in texts if text.startswith("it can write to")]
 
     @property
     def other_evidence(self) -> str:

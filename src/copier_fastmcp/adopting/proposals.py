@@ -286,7 +286,7 @@ def _weigh_addition_name(evidence: Evidence) -> Proposal:
         question = f"{evidence.name_says}, but {effect_text}, which may replace"
         return _build_proposal(evidence, "put", question, named, "ensure")
     replaces = evidence.word in REPLACES and bool(kinds & {"save", "put"})
-    is_target_replaced = replaces and evidence.names_a_target and not new
+    is_target_replaced = evidence.names_a_file and not new
     may_replace = named == "create" and (is_target_replaced or evidence.overwrites)
     is_declared = replaces and bool(evidence.tool.hints.get(DESTRUCTIVE))
     behavior = named
@@ -387,7 +387,8 @@ def _weigh_writing_body(evidence: Evidence, body_behavior: str) -> Proposal:
     if described in ("", "read"):
         described = body_behavior
     if described == "create" and body_behavior != "delete":
-        return _build_proposal(evidence, described)
+        behavior = "put" if evidence.names_a_file else "create"
+        return _build_proposal(evidence, behavior)
     behavior = choose_cautious([described, body_behavior])
     own_kinds = _list_kinds(select_near_effects(evidence.sure, 0))
     removes_only = evidence.body.whole or "delete" in own_kinds
@@ -415,7 +416,7 @@ def _weigh_described_read(evidence: Evidence) -> Proposal:
 
 def _weigh_described_write(evidence: Evidence) -> Proposal:
     """A description that says write, of a tool whose body does not visibly write."""
-    if evidence.by_words == "create" and evidence.names_a_target:
+    if evidence.by_words == "create" and evidence.names_a_file:
         return _build_proposal(evidence, "put")  # also over a file that exists
     if not evidence.shows_only_reads or evidence.describes_surely:
         return _build_proposal(evidence, evidence.by_words)
