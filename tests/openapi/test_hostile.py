@@ -62,6 +62,14 @@ REFUSED = {
     "list": ("[1]", "holds no mapping"),
     "swagger": ('swagger: "1.2"', "2.0 is read"),
     "version": ("openapi: 4.0.0", "3.0, 3.1, 3.2 and swagger: 2.0 are read"),
+    "a method twice": (
+        "openapi: 3.1.0\npaths:\n  /a:\n    get: {}\n    get: {}",
+        r"'get' is there twice \(line 5\), so one operation would be lost; write both",
+    ),
+    "a path twice": (
+        '{"openapi": "3.1.0", "paths": {"/a": {}, "/a": {}}}',
+        "'/a' is there twice, so one operation would be lost",
+    ),
     "paths": ("openapi: 3.1.0\npaths: [1]", "paths that are not a mapping"),
 }
 

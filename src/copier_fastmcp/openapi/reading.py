@@ -15,6 +15,8 @@ from ..errors import RefusedError
 from ..yaml_limits import DEEPEST, check_yaml_size
 
 MOST_BYTES = 32 * 1024 * 1024
+# Keys that hold an operation, or several: of two in one mapping the first would be lost.
+HOLDS_OPERATIONS = re.compile("get|put|post|patch|delete|head|options|/.*")
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -37,7 +39,42 @@ def _plain_float(loader: Any, node: Any) -> float:
     return float(loader.construct_scalar(node))
 
 
+class _RepeatedKeyError(ValueError):
+    """A mapping holds an operation twice."""
+
+
+def _construct_mapping(loader: Any, node: Any) -> Any:
+    if not isinstance(node, yaml.MappingNode):
+        return loader.construct_yaml_map(node)
+    names = [key.value for key, _ in node.value if isinstance(key.value, str)]
+    repeated = _find_repeated(names)
+    if repeated:
+        lines = [k.start_mark.line + 1 for k, _ in node.value if k.value == repeated]
+        raise _RepeatedKeyError(f"{repeated!r} is there twice (line {lines[-1]})")
+    return loader.construct_yaml_map(node)
+
+
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    built = dict(pairs)
+    if len(built) < len(pairs):
+        repeated = _find_repeated([name for name, _ in pairs])
+        if repeated:
+            raise _RepeatedKeyError(f"{repeated!r} is there twice")
+    return built
+
+
+def _find_repeated(names: list[str]) -> str:
+    """The first key that holds operations and is there twice; empty: none is."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen and HOLDS_OPERATIONS.fullmatch(name):
+            return name
+        seen.add(name)
+    return ""
+
+
 _Loader.add_constructor("tag:yaml.org,2002:float", _plain_float)
+_Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -47,7 +84,7 @@ def load(path: Path) -> dict[str, Any]:
         path: The file; its text decides whether it is JSON or YAML.
 
     Raises:
-        RefusedError: It is too large, unreadable, unfolds without end, or holds no mapping.
+        RefusedError: It is too large, unreadable, unfolds without end, holds an operation twice, or holds no mapping.
     """
     try:
         size = path.stat().st_size
@@ -67,7 +104,10 @@ def load(path: Path) -> dict[str, Any]:
         ) from error
     try:
         plain = _is_json(text)
-        root = json.loads(text, parse_constant=str) if plain else _yaml(path, text)
+        if plain:
+            root = json.loads(text, parse_constant=str, object_pairs_hook=_build_object)
+        else:
+            root = _yaml(path, text)
         check_yaml_size(path, root, plain=plain)
         # Half of a character cannot be written anywhere
         if re.search(r"(?i)\\ud[89a-f]", text):
@@ -78,6 +118,10 @@ def load(path: Path) -> dict[str, Any]:
     except RecursionError as error:
         raise RefusedError(
             f"{path} is nested too deeply; {DEEPEST} levels are the most"
+        ) from error
+    except _RepeatedKeyError as error:
+        raise RefusedError(
+            f"{path}: {error}, so one operation would be lost; write both as one"
         ) from error
     except (ValueError, OverflowError) as error:
         raise RefusedError(f"{path} is neither JSON nor YAML: {error}") from error
