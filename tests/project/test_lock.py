@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from copier_fastmcp.project import pinning
 from copier_fastmcp_engine.testing import lock
 from copier_fastmcp_engine.testing.rules import Tool
 
@@ -108,6 +109,21 @@ def test_a_gate_that_is_added_breaks_callers() -> None:
     assert lock.format_differences(ungated, PINNED) == [
         "drop_note: BREAKING: gate gained"
     ]
+
+
+@pytest.mark.parametrize(
+    ("released", "line"),
+    [(True, "drop_note: BREAKING: gate gained"), (False, "drop_note: gate gained")],
+)
+def test_an_update_breaks_callers_only_of_a_released_server(
+    released: bool, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / lock.FILE
+    ungated = change_lock(("gated",), False) | {"released": released}
+    file.write_text(lock.format_lock(ungated))
+    pinned = lock.format_lock(PINNED | {"released": released})
+    monkeypatch.setattr(pinning, "pin", lambda *_, **__: file.write_text(pinned))
+    assert pinning.renew_lock(tmp_path) == [line]
 
 
 def test_new_gone_and_renamed() -> None:

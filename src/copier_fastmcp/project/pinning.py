@@ -105,6 +105,14 @@ def renew_lock(project: Path) -> list[str]:
         pin(project, in_worktree=True)
         if first:
             return ["pinned for the first time: there was no lock to compare with"]
-        return lock.format_differences(before, lock.load_lock(project / lock.FILE))
+        return _list_differences(before, lock.load_lock(project / lock.FILE))
     except (UnableError, ValueError) as error:
         return [f"{NOT_PINNED}: {one_line(error)}"]
+
+
+def _list_differences(before: lock.Lock, after: lock.Lock) -> list[str]:
+    """What changed, a line each; before the first release there are no callers to break."""
+    lines = lock.format_differences(before, after)
+    if before["released"]:
+        return lines
+    return [line.replace(": BREAKING: ", ": ", 1) for line in lines]
