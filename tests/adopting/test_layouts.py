@@ -334,3 +334,20 @@ def test_a_flat_src_serves_and_its_authors_tests_run(
     assert "1 passed" in done.stdout, done.stdout
     done = python(folder, "tests/policy/pin.py", PYTHONPATH="")
     assert "hold 2 tools" in done.stdout, done.stderr
+
+
+@pytest.mark.usefixtures("bare")
+@pytest.mark.parametrize("command", ["demo", "zoo"])
+def test_of_two_servers_the_tests_prove_that_of_the_command(
+    tmp_path: Path, command: str
+) -> None:
+    plan = plan_files(
+        tmp_path,
+        **{
+            "src/it/__init__.py": "",
+            "src/it/demo.py": MADE + TOOL,
+            "src/it/zoo.py": MADE + TOOL.replace("get_it", "get_zoo"),
+            "pyproject.toml": f'[project]\nname = "it"\nscripts = {{ it = "it.{command}:mcp.run" }}\n',
+        },
+    )
+    assert plan.by_hand["(the tests)"].endswith(f"proves it.{command}:mcp")

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from ..errors import RefusedError
 from ..sources.discovery import SERVERS
 from ..sources.modules import Function, Module
+from .dependencies import load_pyproject
 from .survey import Survey
 
 SERVER_BASE = re.compile(r"\b\w*(FastMCP|MCP)\b")
@@ -33,7 +34,7 @@ class Server:
 
 
 def find_servers(survey: Survey) -> list[Server]:
-    """List the servers that the project creates and does not mount in another one."""
+    """List the servers that the project creates and does not mount in another one, those of its commands first."""
     server_classes = _list_server_classes(survey)
     servers = []
     for module in survey.project.modules.values():
@@ -50,7 +51,16 @@ def find_servers(survey: Survey) -> list[Server]:
             if isinstance(node, ast.stmt):
                 entry_point = _describe_entry_point(module, node, held)
                 servers.append(Server(module, node, held, entry_point))
-    return servers
+    commands = _list_command_modules(survey.project.root)
+    return sorted(servers, key=lambda server: server.module.name not in commands)
+
+
+def _list_command_modules(root: Path) -> set[str]:
+    """The modules that the commands of a project call: a.b of "a.b:main"."""
+    scripts = load_pyproject(root).get("project", {}).get("scripts")
+    if not isinstance(scripts, dict):
+        return set()
+    return {str(target).partition(":")[0].strip() for target in scripts.values()}
 
 
 def _find_only_target(node: ast.AST) -> ast.expr | None:
