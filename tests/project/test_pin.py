@@ -84,6 +84,15 @@ def test_no_setting_and_no_file_of_a_user_is_pinned(
     assert (fresh / "annotations.lock.json").read_bytes() == pinned
 
 
+def test_a_package_that_is_not_installed_is_one_line(fresh: Path) -> None:
+    backend = fresh / "src/notes_mcp/backend.py"
+    text = backend.read_text(encoding="utf-8")
+    backend.write_text(f"import nosuch_package\n{text}", encoding="utf-8")
+    refused = python(fresh, *FIRST)
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert "No module named 'nosuch_package'; `uv sync` installs" in refused.stderr
+
+
 def test_changes_in_tool_files_are_labelled(fresh: Path) -> None:
     edit(fresh, "list_notes", "open_world=False", "open_world=True")
     pin(fresh, "--released")

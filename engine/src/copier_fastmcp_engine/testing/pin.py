@@ -245,6 +245,8 @@ def run(
         print(pin(open_project(root, policy_package, location), words))
     except ValueError as error:
         return str(error)
+    except ImportError as error:
+        return f"the server cannot be imported: {error}; `uv sync` installs what pyproject.toml declares"
     except Exception as error:
         if not is_start_error(error):
             raise
