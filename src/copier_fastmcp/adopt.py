@@ -15,6 +15,7 @@ from .adopting import dependencies, layout
 from .adopting.adoption import Adoption, load_adoption, plan_adoption
 from .adopting.author_tests import list_affected_tests
 from .adopting.declarations import is_declared
+from .adopting.edits import format_patch
 from .adopting.live_comparison import announce_command, compare_with_source, list_tools
 from .adopting.proposals import Proposal
 from .adopting.removal import plan_removal
@@ -289,15 +290,15 @@ class AdoptionPlan:
             quiet: Whether nothing is printed.
         """
         root = self.survey.project.root
-        added = self._list_added_files()
-        edited: dict[Path, bytes] = {}
+        added, changed = self._list_planned_files()
+        edited = dict(changed)
         for file in self.adoption.edited:
             edited[file.module.path] = file.encode_edits()
         if not dry_run:
             require_reachable(root, [*edited, *added])
             write_files(edited | added)
         elif not quiet:
-            self._print_diff(added)
+            self._print_diff(added, changed)
         if quiet:
             return
         if not edited and not added:
@@ -305,25 +306,33 @@ class AdoptionPlan:
             return
         self._print_consequences()
         mood = "would be " if dry_run else ""
-        changed = f"{format_count(len(edited), 'file')} {mood}changed"
-        print(f"{changed}, {len(added)} {mood}added; next:", file=sys.stderr)
+        count = f"{format_count(len(edited), 'file')} {mood}changed"
+        print(f"{count}, {len(added)} {mood}added; next:", file=sys.stderr)
         for step in dependencies.list_next_steps(root):
             print(f"    {step}", file=sys.stderr)
 
-    def _list_added_files(self) -> dict[Path, bytes]:
-        """The planned files that differ from those that are there."""
+    def _list_planned_files(self) -> tuple[dict[Path, bytes], dict[Path, bytes]]:
+        """The planned files that are new, and those that differ from the ones that are there."""
         added: dict[Path, bytes] = {}
+        changed: dict[Path, bytes] = {}
         for name, content in self.adoption.files.items():
             path = self.survey.project.root / name
-            if not path.is_file() or path.read_bytes() != content:
+            if not path.is_file():
                 added[path] = content
-        return added
+            elif path.read_bytes() != content:
+                changed[path] = content
+        return added, changed
 
-    def _print_diff(self, added: Iterable[Path]) -> None:
+    def _print_diff(self, added: Iterable[Path], changed: dict[Path, bytes]) -> None:
         root = self.survey.project.root
         for file in self.adoption.edited:
             name = file.module.path.relative_to(root).as_posix()
             print(file.format_diff(name), end="")
+        for path, content in changed.items():
+            name = path.relative_to(root).as_posix()
+            before = path.read_bytes().decode("utf-8", "replace")
+            after = content.decode("utf-8", "replace")
+            print(format_patch(name, before, after), end="")
         names = [path.relative_to(root).as_posix() for path in added]
         for name in sorted(names):
             print(f"+++ {name}")

@@ -294,12 +294,14 @@ def test_a_report_of_rows_needs_no_clean_tree_and_writes_nothing(
     rows = {row["tool"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["read_next"]["asked"] is True
     assert main(["adopt", str(folder), "--dry-run", "--unattended"]) == 0
-    stderr = capsys.readouterr().err
+    stdout, stderr = capsys.readouterr()
     assert (
         "\ndelete_note, read_next: each asks the user from now on, also accepts `confirm`"
         in stderr
     )
-    assert "1 file would be changed, " in stderr
+    assert "2 files would be changed, " in stderr
+    assert "--- a/pyproject.toml\n" in stdout
+    assert "\n+++ pyproject.toml" not in stdout
     assert uncommitted(folder) == set()
 
 

@@ -291,12 +291,7 @@ class Edited:
 
     def format_diff(self, name: str) -> str:
         """The edits as a patch."""
-        before = self.module.text.splitlines(keepends=True)
-        after = self.text.splitlines(keepends=True)
-        patch = ""
-        for line in difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"):
-            patch += line if line.endswith("\n") else f"{line}\n"
-        return patch
+        return format_patch(name, self.module.text, self.text)
 
     def encode_edits(self) -> bytes:
         """The bytes to write, in the encoding of the file.
@@ -371,3 +366,13 @@ def _get_import_order(node: ast.stmt) -> ImportOrder:
         name = node.names[0].name
     package, _, _ = name.partition(".")
     return ImportOrder(package, False, name.lower())
+
+
+def format_patch(name: str, before: str, after: str) -> str:
+    """The difference of two texts of a file, as a patch."""
+    old = before.splitlines(keepends=True)
+    new = after.splitlines(keepends=True)
+    patch = ""
+    for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}"):
+        patch += line if line.endswith("\n") else f"{line}\n"
+    return patch
