@@ -140,6 +140,19 @@ def test_a_receiver_that_resolves_is_edited(text: str, tmp_path: Path) -> None:
     )
 
 
+def test_a_class_of_either_sdk_gets_annotations_that_both_take(tmp_path: Path) -> None:
+    text = (
+        "try:\n    from mcp.server import MCPServer as Server\nexcept ImportError:\n"
+        "    from mcp.server.fastmcp import FastMCP as Server\n\n"
+        'app = Server("x")\n\n\n@app.tool()\ndef get_note(key: str) -> str:\n    """Get."""\n    return key\n'
+    )
+    folder = create_project(tmp_path, **{"server.py": text})
+    assert main(["annotate", str(folder), "--unattended"]) == 0
+    written = (folder / "server.py").read_text()
+    assert "from mcp.types import ToolAnnotations\n" in written
+    assert 'title="Get Note", readOnlyHint=True' in written
+
+
 def test_a_parameter_that_one_call_fills_with_something_else_is_by_hand(
     tmp_path: Path,
 ) -> None:

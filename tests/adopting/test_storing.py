@@ -51,6 +51,7 @@ AGAIN = {
 ONCE = {
     "a value": "data = _load(); data[it] = by; _save(data)",
     "a default first": 'data = _load(); data.setdefault(it, {})["qty"] = by; _save(data)',
+    "a default that is read": 'data = _load(); old = data.get(it, f"{data.get(0)} of all"); data[it] = by; _save(data); return old',
     "a count of its own": "data = _load(); n = 0; n += 1; data[it] = by; _save(data); return n",
     "SQL": 'sqlite3.connect("x").execute("UPDATE items SET n = ? WHERE id = ?", (by, it))',
 }

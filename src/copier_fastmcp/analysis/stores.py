@@ -264,8 +264,10 @@ class Stores:
             yield "again", f"it adds to {shorten_expression(held)}"
 
     def _depends_on_earlier_value(self, call: ast.Call, held: ast.expr) -> bool:
-        """Whether an argument is computed from what is read of the same object."""
+        """Whether an argument of a write is computed from what is read of the same object."""
         text = ast.unparse(held)
+        if _is_read(call, text):
+            return False  # state.get("name", state.get("id"))
         for argument in call.args:
             for node in self._list_computed_parts(argument):
                 if _is_read(node, text):

@@ -135,6 +135,8 @@ class Receivers:
             expression = expression.value
         class_name = self.resolve_external_name(module, expression)
         own_framework = SERVER_CLASSES.get(class_name, "")
+        if not own_framework and isinstance(expression, ast.Name):
+            own_framework = _find_common_class(module, expression.id)
         if own_framework or not depth:
             return own_framework
         place = self.project.resolve(module, expression)
@@ -446,6 +448,20 @@ def _import_targets(module: Module, name: str) -> set[str]:
                 elif alias.asname is None and get_package(alias.name) == name:
                     targets.add(name)
     return targets
+
+
+def _find_common_class(module: Module, name: str) -> str:
+    """The framework of a server class that a file imports from one of several places.
+
+    Returns:
+        SDK 1 for classes of several frameworks, since the others take its annotations too; empty: one is unknown.
+    """
+    frameworks: set[str] = set()
+    for target in _import_targets(module, name):
+        frameworks.add(SERVER_CLASSES.get(target.replace(":", "."), ""))
+    if not frameworks or "" in frameworks:
+        return ""
+    return frameworks.pop() if len(frameworks) == 1 else SDK_1
 
 
 def _list_assigned_values(scope: ast.AST, name: str) -> list[ast.expr]:
