@@ -217,6 +217,8 @@ def _remove_adoption(root: Path, *, dry_run: bool) -> int:
         f"{format_count(restored, 'file')} {verb}restored, {deleted} {verb}deleted",
         file=sys.stderr,
     )
+    if (root / "uv.lock").is_file() and root / "pyproject.toml" in removal.written:
+        print("next: uv lock", file=sys.stderr)
     for line in removal.by_hand:
         print(f"by hand {line}", file=sys.stderr)
     return 1 if removal.by_hand else 0

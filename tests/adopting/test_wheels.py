@@ -151,18 +151,22 @@ py-modules = ["server"]
 
 
 def test_an_adoption_packs_its_policy_and_a_removal_unpacks_it(
-    template: Path, tmp_path: Path
+    template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project = f'[project]\nname = "it"\nversion = "1"\nrequires-python = ">=3.11"\ndependencies = ["fastmcp>=4.1"]\n{FLAT_BUILD}'
     files = {"server.py": MADE + TOOL, "pyproject.toml": project}
     folder = create_server(tmp_path / "it", **files)
     words = ["adopt", str(folder), "--unattended", "--template", str(template)]
     assert main([*words, "--ref", "v99.0.0"]) == 0
+    advice = "by hand (the wheel): it installs engine and policy by these names, which "
+    assert advice in capsys.readouterr().err
     settings = tomllib.loads((folder / "pyproject.toml").read_text())
     packages = settings["tool"]["setuptools"]["packages"]
     assert {"policy", "engine", "engine.confirmation"} <= set(packages)
     for package in packages:
         assert (folder / package.replace(".", "/")).is_dir(), package
+    (folder / "uv.lock").touch()
     commit(folder)
     assert main(["adopt", str(folder), "--remove"]) == 0
     assert (folder / "pyproject.toml").read_text() == project
+    assert "next: uv lock\n" in capsys.readouterr().err

@@ -18,11 +18,17 @@ from .edits import Edited
 from .proposals import Proposal
 from .server_factory import write_server_factory
 from .survey import Survey
-from .wheel_contents import find_added_packages, list_images_without, pack_packages
+from .wheel_contents import (
+    TOP_FOLDERS,
+    find_added_packages,
+    list_images_without,
+    pack_packages,
+)
 
 BACKEND_FILE = "tests/tools/backend.py"
 LONGEST_DESCRIPTION = 300
 MOST_OBSTACLES = 3  # in one message
+SHARED_NAMES = "another adopted server may install too: move the server into a package before you publish it"
 
 
 @dataclass
@@ -131,6 +137,9 @@ def _pack_packages(
         return None
     present = path.read_bytes().decode() if text is None else text
     packed, by_hand = pack_packages(present, added)
+    if not by_hand and packed != present and place in TOP_FOLDERS:
+        names = " and ".join(added.folders)
+        by_hand = f"it installs {names} by these names, which {SHARED_NAMES}"
     if by_hand:
         adoption.by_hand["(the wheel)"] = by_hand
     return packed if packed != present else text
