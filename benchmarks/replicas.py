@@ -2,7 +2,8 @@
 
 Each client creates a note, reads it, asks for its deletion and confirms that, every few seconds; each call goes to the
 other replica, so that one shows the preview and the other one applies it. The server by hand keeps its previews in the
-same Redis, as a person would write it. Neither is saturated: a call waits for its server, not for two hundred others. At
+same Redis, as a person would write it. Ours serves with uvloop, which its extra `redis` installs; by hand the loop is
+that of FastMCP, asyncio's. Neither is saturated: a call waits for its server, not for two hundred others. At
 the end every note that a server said it created or deleted is looked for in the database.
 usage: python -m benchmarks.replicas [SLICES of ten seconds for each pair]
 """
