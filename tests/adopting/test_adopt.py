@@ -234,7 +234,7 @@ REFUSED = {
     ),
     "an older FastMCP": (
         {"pyproject.toml": '[project]\ndependencies = ["fastmcp<4"]\n'},
-        "pyproject.toml asks for fastmcp<4; adopt needs FastMCP 4.1",
+        "pyproject.toml asks for fastmcp<4; adopt needs FastMCP 4.1: raise it to fastmcp",
     ),
     "no TOML": ({"pyproject.toml": "[project"}, "pyproject.toml: "),
     "no Python": ({"text": "def f(:"}, "server.py:1: not read as Python: "),

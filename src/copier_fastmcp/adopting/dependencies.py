@@ -41,10 +41,12 @@ NEEDS = {
     "pydantic-settings": "pydantic-settings>=2",
     "starlette": "starlette>=0.50",
 }
-PORT = (
-    "adopt needs FastMCP 4.1: import FastMCP from fastmcp, raise it to fastmcp>=4.1,<5, run your tests, "
-    "then adopt; until then `annotate` writes the hints and `audit` checks them"
+NEEDED = "adopt needs FastMCP 4.1"
+RAISE = (
+    "raise it to fastmcp>=4.1,<5, run your tests, then adopt; "
+    "until then `annotate` writes the hints and `audit` checks them"
 )
+PORT = f"{NEEDED}: import FastMCP from fastmcp, {RAISE}"
 
 
 def load_pyproject(root: Path) -> dict[str, Any]:
@@ -76,7 +78,7 @@ def require_recent_fastmcp(root: Path, frameworks: set[str]) -> None:
         if not requirement or canonicalize_name(requirement.name) != "fastmcp":
             continue
         if not _accepts_any(requirement, RECENT):
-            raise RefusedError(f"{file} asks for {text}; {PORT}")
+            raise RefusedError(f"{file} asks for {text}; {NEEDED}: {RAISE}")
 
 
 def _list_requirements(root: Path) -> Iterator[tuple[str, str]]:
