@@ -2,7 +2,7 @@
 
 import pytest
 
-from copier_fastmcp_engine.cli import format_table
+from copier_fastmcp_engine.commands import format_table
 
 HEAD = ["Tool", "Toolset", "Behavior", "Read-only", "Destructive", "Gate"]
 DELETE_NOTE = ["delete_note", "", "delete", "no", "yes", "asks"]

@@ -8,10 +8,14 @@ from support import python, server
 
 HELP = """
 import sys
-from notes_mcp.cli import app
+from notes_mcp.cli import main
 for words in sys.argv[1:]:
     print("HELP", words)
-    app([*words.split(), "--help"], result_action="return_value")
+    sys.argv = ["notes-mcp", *words.split(), "--help"]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code
 """
 COMMANDS = ["", "run", "tools", "tools list", "tools wire", "metadata", "metadata set"]
 
@@ -42,6 +46,22 @@ def test_help_says_what_each_word_does_without_color(project: Path) -> None:
     assert len(rows) > 20
     for row in rows:
         assert re.search(r"\S {2,}\S", row), row
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [([], {"fastmcp"}), (["--read-only"], {"fastmcp", "cyclopts"})],
+)
+def test_a_client_that_starts_the_server_loads_no_parser_of_words_or_docstrings(
+    project: Path, options: list[str], expected: set[str]
+) -> None:
+    words = ["-X", "importtime", "-m", "notes_mcp", "run", *options]
+    done = python(project, *words, NOTES_MCP_DATABASE=":memory:")
+    assert done.returncode == 0, done.stderr
+    modules = set()
+    for line in done.stderr.splitlines():
+        modules.add(line.rpartition("|")[2].strip())
+    assert modules & {"fastmcp", "cyclopts", "griffe"} == expected
 
 
 def test_a_shell_learns_the_commands(project: Path, tmp_path: Path) -> None:

@@ -23,6 +23,15 @@ def replace_function(text: str, function: str) -> str:
     return text[:start] + function + (separator and f"\n\n{remainder}")
 
 
+def add_function(text: str, code: str) -> str:
+    """Return a module with one more function and its import."""
+    import_line, separator, function = code.partition("\n\n\n")
+    assert separator
+    assert "if TYPE_CHECKING" in text
+    imports, others = text.split("if TYPE_CHECKING", 1)
+    return f"{imports}{import_line}\n\nif TYPE_CHECKING{others}\n\n{function}"
+
+
 def write_examples(project: Path) -> list[str]:
     """Write the examples of the guide into a project, and return their paths."""
     paths = []
@@ -31,6 +40,8 @@ def write_examples(project: Path) -> list[str]:
         text = code
         if code.startswith("def "):
             text = replace_function(path.read_text(encoding="utf-8"), code)
+        elif path.name == "extend.py":
+            text = add_function(path.read_text(encoding="utf-8"), code)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         paths.append(name)

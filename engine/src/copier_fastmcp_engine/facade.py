@@ -30,7 +30,6 @@ NAMES = {
     "govern": "existing_server",
     "build_server": "server",
     "shipped_settings": "server",
-    "make_cli": "cli",
     "run_cli": "cli",
     "ApiClient": "api.client",
     "ApiItem": "api.results",

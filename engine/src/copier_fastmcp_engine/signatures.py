@@ -4,6 +4,7 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Annotated, Any, get_type_hints
 
 import anyio.to_thread
@@ -40,6 +41,32 @@ def with_signature(wrapper: Function, signature: inspect.Signature) -> Function:
     wrapper.__annotations__["return"] = signature.return_annotation
     vars(wrapper)["__signature__"] = signature.replace(parameters=parameters)
     return wrapper
+
+
+def without_plain_docstring(function: Function) -> Function:
+    """Return a copy of the function without its docstring where that describes no parameter, else the function itself.
+
+    FastMCP takes the descriptions of parameters from docstrings in three formats, with a parser that takes a
+    twentieth of a server's start. It loads it for any function with a docstring.
+    """
+    docstring = function.__doc__
+    if not isinstance(function, FunctionType) or not docstring:
+        return function
+    lines = docstring.splitlines()
+    # Google and Sphinx mark a section with a colon, NumPy underlines its name
+    if ":" in docstring or any(set(line.strip()) == {"-"} for line in lines):
+        return function
+    copy = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    functools.update_wrapper(copy, function)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__doc__ = None
+    return copy
 
 
 def resolve_signature(function: Function) -> inspect.Signature:

@@ -32,6 +32,7 @@ from .signatures import (
     make_async,
     resolve_signature,
     with_signature,
+    without_plain_docstring,
 )
 from .wire_schemas import CompactTool
 
@@ -120,10 +121,11 @@ def build_tool(
     name = function.__name__
     is_gated = policy.is_gated(declaration)
     hints = {"title": declaration.title, **policy.hints(declaration)}
+    served = require_admission(
+        _wrap_function(policy, function, declaration), declaration.scopes, name
+    )
     built = PolicyTool.from_function(
-        require_admission(
-            _wrap_function(policy, function, declaration), declaration.scopes, name
-        ),
+        without_plain_docstring(served),
         name=name,
         title=declaration.title,
         **describe_declared(policy, declaration, inspect.getdoc(function)),

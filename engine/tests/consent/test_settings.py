@@ -14,9 +14,9 @@ from keyring.backend import KeyringBackend
 from keyring.backends.fail import Keyring as Fail
 from pydantic import SecretStr
 
-from copier_fastmcp_engine.cli import ServerCommands
 from copier_fastmcp_engine.consent.settings import explain_exposed_credentials, serve_at
 from copier_fastmcp_engine.project import Project
+from copier_fastmcp_engine.serving import serve
 from engine.tests.engine_support.cloud.settings import POLICY, Settings
 from engine.tests.engine_support.granting import (
     PREFIX,
@@ -182,14 +182,14 @@ def test_unsafe_settings_stop_the_start_with_one_line(
 def run_refused(
     monkeypatch: pytest.MonkeyPatch,
     environment: dict[str, str],
-    host: str | None = None,
+    host: str = "127.0.0.1",
 ) -> str:
     """Return the line with which `run --http` refuses to serve: sys.exit prints it, and makes the exit code 1."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("gc.disable", lambda: None)
     with pytest.raises(SystemExit) as stopped:
-        ServerCommands(Project(POLICY)).run(http=True, host=host, port=1)
+        serve(Project(POLICY), http=True, host=host, port=1)
     line = stopped.value.code
     assert isinstance(line, str)
     assert "\n" not in line

@@ -5,11 +5,13 @@ needs is imported by it, so that `--help` loads no FastMCP.
 """
 
 from . import extend
-from .policy import POLICY, make_cli, run_cli
-
-app = make_cli(POLICY, "Search and change the notes of a Nextcloud account.")
+from .policy import POLICY, run_cli
 
 
 def main() -> None:
     """Run the command line; a server that cannot start ends with one line on stderr."""
-    run_cli(app, POLICY, getattr(extend, "commands", None))
+    run_cli(
+        POLICY,
+        "Search and change the notes of a Nextcloud account.",
+        getattr(extend, "commands", None),
+    )

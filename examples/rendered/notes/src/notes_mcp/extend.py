@@ -1,4 +1,7 @@
-"""Your seam to the whole server: lifespan, middleware, routes, prompts, more commands."""
+"""Your seam to the whole server: lifespan, middleware, routes, prompts.
+
+A function `commands(app)` here adds your own commands to the command line; `app` is a Cyclopts App.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # so that `--help` need not load FastMCP
     from collections.abc import AsyncIterator
 
-    from cyclopts import App
     from fastmcp import FastMCP
 
 
@@ -20,7 +22,3 @@ async def lifespan(mcp: FastMCP) -> AsyncIterator[dict[str, Any]]:
 
 def extend(mcp: FastMCP) -> None:
     """Add middleware, custom routes or prompts; tools and resources go in their own folders."""
-
-
-def commands(app: App) -> None:
-    """Add commands of your own to the command line."""

@@ -10,7 +10,7 @@ from ..engine.policy import Policy
 from . import profile
 
 if TYPE_CHECKING:
-    from ..engine.cli import make_cli, run_cli
+    from ..engine.cli import run_cli
     from ..engine.confirmation.envelope import ConfirmationResult, ConfirmationSchema
     from ..engine.confirmation.gate import require_confirmation
     from ..engine.confirmation.questions import ask
@@ -53,7 +53,6 @@ __all__ = [
     "delete",
     "ensure",
     "granted_token",
-    "make_cli",
     "prompt",
     "put",
     "read",

@@ -10,7 +10,7 @@ from ..engine.policy import Policy
 from . import profile
 
 if TYPE_CHECKING:
-    from ..engine.cli import make_cli, run_cli
+    from ..engine.cli import run_cli
     from ..engine.confirmation.envelope import ConfirmationResult, ConfirmationSchema
     from ..engine.confirmation.gate import require_confirmation
     from ..engine.confirmation.questions import ask
@@ -48,7 +48,6 @@ __all__ = [
     "declare",
     "delete",
     "ensure",
-    "make_cli",
     "prompt",
     "put",
     "read",

@@ -11,7 +11,7 @@ from copier_fastmcp_engine.policy import Policy
 from . import profile
 
 if TYPE_CHECKING:
-    from copier_fastmcp_engine.cli import make_cli, run_cli
+    from copier_fastmcp_engine.cli import run_cli
     from copier_fastmcp_engine.confirmation.envelope import ConfirmationResult, ConfirmationSchema
     from copier_fastmcp_engine.confirmation.gate import require_confirmation
     from copier_fastmcp_engine.confirmation.questions import ask
@@ -49,7 +49,6 @@ __all__ = [
     "declare",
     "delete",
     "ensure",
-    "make_cli",
     "prompt",
     "put",
     "read",
