@@ -118,14 +118,14 @@ def test_what_only_equals_a_default_is_shown() -> None:
     for name, value in defaults.items():
         properties[name] = {"default": value}
     schema = {"properties": properties}
-    assert changed_arguments(defaults, schema) == {}
+    assert changed_arguments(defaults, schema, defaults) == {}
     sent = {
         "bool": 1,
         "number": True,
         "none": False,
         "list": [True],
     }
-    assert changed_arguments(sent, schema) == sent
+    assert changed_arguments(sent, schema, sent) == sent
 
 
 @pytest.fixture

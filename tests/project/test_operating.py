@@ -276,7 +276,9 @@ def test_every_event_of_the_code_is_in_the_guide(answers: Answers) -> None:
     assert {*events} == parse_events(files["docs/operating.md"]).keys()
 
 
-def test_each_line_of_the_log_is_as_the_guide_says(mine: Path, tmp_path: Path) -> None:
+def test_each_line_of_the_log_is_as_the_guide_says(
+    mine: Path, tmp_path: Path, port: str
+) -> None:
     guide = (mine / "docs/operating.md").read_text(encoding="utf-8")
     fields = parse_events(guide)
     (example,) = re.findall(r"^\{.*\}$", guide, re.MULTILINE)
@@ -297,7 +299,19 @@ def test_each_line_of_the_log_is_as_the_guide_says(mine: Path, tmp_path: Path) -
             wait_for_text(f'"id":{number}', tmp_path / "stdout")
         process.stdin.close()
         process.wait(PATIENCE)
-    lines = load_events(tmp_path / "stderr")
+    over_http = tmp_path / "http"
+    over_http.mkdir()
+    with (
+        running(mine, over_http, "--http", "--port", port),
+        httpx2.Client(timeout=PATIENCE) as client,
+    ):
+        wait_for_text("startup complete", over_http / "stderr")
+        address = f"http://127.0.0.1:{port}"
+        post(client, address, "create_note", title="a", content="b")
+        assert client.get(f"{address}/nowhere").status_code == 404
+        text = wait_for_text('"event": "request"', over_http / "stderr")
+    assert "HTTP/1.1" not in text, "uvicorn logs no request"
+    lines = load_events(tmp_path / "stderr") + load_events(over_http / "stderr")
     typo = "NOTES_MCP_READONLY: this server has no such setting; is NOTES_MCP_READ_ONLY meant?"
     output = (tmp_path / "stderr").read_text(encoding="utf-8").splitlines()
     assert [line for line in output if "no such setting" in line] == [typo]

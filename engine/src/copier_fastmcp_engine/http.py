@@ -16,7 +16,7 @@ from starlette.routing import Route
 from . import subsets
 from .caches import RESOURCE_LISTS, list_components
 from .errors import CouldNotError, RuleError
-from .logs import log_startup
+from .logs import FailedRequestLog, log_startup
 from .private_api import CACHED_TOOL_LISTS, servers_below
 from .settings import PolicySettings
 from .tools import has_demands, run_now
@@ -79,6 +79,7 @@ def extend_app(guard: "Guard", app: Any) -> Any:
     tools = [tool for _, tool in run_now(guard.tool_pairs(), guard.mcp)]
     places = [guard.facts(tool).place or "" for tool in tools]
     app.add_middleware(subsets.Paths, path=app.state.path, places=places)
+    app.add_middleware(FailedRequestLog, policy=guard.policy)
 
     async def health(_: Request) -> Response:
         """Report whether it serves, and can write what it must record."""
@@ -123,6 +124,8 @@ def listen(guard: "Guard", settings: PolicySettings) -> None:
             show_banner=False,
             host_origin_protection="auto",
             allowed_hosts=allowed,
+            # Each call and each failure has a line of its own
+            uvicorn_config={"access_log": False},
         )
         anyio.run(serve, backend_options={"use_uvloop": bool(find_spec("uvloop"))})
 

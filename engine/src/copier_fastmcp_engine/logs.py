@@ -6,14 +6,17 @@ import os
 import time
 from collections.abc import Awaitable, Iterator, Mapping
 from difflib import get_close_matches
+from http import HTTPStatus
 
 from fastmcp.tools import ToolResult
 from fastmcp.tools.base import InputRequiredToolResult
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .declarations import Declaration
 from .places import describe_place
 from .policy import Policy
 from .settings import PolicySettings
+from .texts import cut
 
 # How settings end that name a data location
 LOCATIONS = (
@@ -22,6 +25,7 @@ LOCATIONS = (
     "state",
     "audit",
 )
+MAX_PATH = 200  # characters of a path in the log
 
 
 def log_startup(settings: PolicySettings, transport: str) -> None:
@@ -52,6 +56,36 @@ def find_unknown_variables(
         close = get_close_matches(setting, names, 1)
         remedy = f"; is {prefix}{close[0]} meant?" if close else ""
         yield f"{variable}: this server has no such setting{remedy}"
+
+
+class FailedRequestLog:
+    """ASGI middleware: one line of the log for each request that was refused or failed; a tool's call has its own."""
+
+    def __init__(self, app: ASGIApp, policy: Policy) -> None:
+        self.app = app
+        self.policy = policy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, and log it if it failed."""
+
+        async def send_noted(message: Message) -> None:
+            is_start = message["type"] == "http.response.start"
+            if is_start and message["status"] >= HTTPStatus.BAD_REQUEST:
+                self._log(scope, message["status"])
+            await send(message)
+
+        await self.app(scope, receive, send_noted)
+
+    def _log(self, scope: Scope, status: int) -> None:
+        client = scope.get("client")
+        entry = {
+            "event": "request",
+            "status": status,
+            "method": scope["method"],
+            "path": cut(scope["path"], MAX_PATH),
+            "client": client[0] if client else "",
+        }
+        self.policy.logger("process").info(json.dumps(entry))
 
 
 async def log_tool_call(

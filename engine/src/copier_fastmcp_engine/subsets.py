@@ -168,8 +168,8 @@ class Paths:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, with its part noted."""
-        if scope["type"] == "http":
-            root = scope.get("root_path", "") + self.path
+        root = scope.get("root_path", "") + self.path
+        if scope["type"] == "http" and scope["path"] != root:
             match = re.fullmatch(re.escape(root) + PART, scope["path"])
             if match and (not match[1] or self._has_toolset(match[1])):
                 toolsets = [match[1]] if match[1] else []

@@ -48,6 +48,7 @@ class PolicyTool(CompactTool, FunctionTool):
     is_deferred: ClassVar[bool] = False  # whether its file is imported later
     declaration: Any = Field(default=None, exclude=True)  # as a tool file makes it
     policy: Any = Field(default=None, exclude=True)
+    has_gate: bool = Field(default=False, exclude=True)  # whether it asks
     # Whether the author's function has an argument `confirm` too
     _own_confirm: bool = PrivateAttr(default=False)
     _hints: ToolAnnotations = PrivateAttr()
@@ -68,7 +69,7 @@ class PolicyTool(CompactTool, FunctionTool):
                 self.declaration,
                 arguments,
                 super().run,
-                has_gate=self.policy.is_gated(self.declaration),
+                has_gate=self.has_gate,
                 passes_confirm=self._own_confirm,
             )
 
@@ -139,6 +140,7 @@ def build_tool(
     tool.declaration = declaration
     tool.policy = policy
     tool._hints = cast("ToolAnnotations", tool.annotations)
+    tool.has_gate = is_gated
     if is_gated:
         tool._own_confirm = "confirm" in tool.parameters["properties"]
         tool.parameters = add_confirm_argument(policy, tool.parameters)

@@ -108,18 +108,22 @@ class Question:
     refusal: str = ""
 
     @cached_property
+    def values(self) -> dict[str, object]:
+        """The values of all arguments, as they may be shown."""
+        return filled_arguments(self.call.arguments, self.call.schema)
+
+    @cached_property
     def text(self) -> str:
         """The sentence that a body asks, else the one that its declaration asks."""
         declaration = self.call.declaration
         if self.own_text or declaration is None:
             return self.own_text
-        values = filled_arguments(self.call.arguments, self.call.schema)
-        return format_question(declaration, values)
+        return format_question(declaration, self.values)
 
     @cached_property
     def arguments(self) -> dict[str, object]:
         """The arguments that it shows."""
-        return changed_arguments(self.call.arguments, self.call.schema)
+        return changed_arguments(self.call.arguments, self.call.schema, self.values)
 
     @cached_property
     def message(self) -> str:

@@ -57,18 +57,22 @@ def filled_arguments(
 
 
 def changed_arguments(
-    arguments: Mapping[str, object], schema: Mapping[str, Any]
+    arguments: Mapping[str, object],
+    schema: Mapping[str, Any],
+    values: Mapping[str, object],
 ) -> dict[str, object]:
-    """Return the sent arguments that differ from their defaults; true is not 1."""
-    values = filled_arguments(arguments, schema)
+    """Return the sent arguments that differ from their defaults; true is not 1.
+
+    Args:
+        arguments: The arguments as the client sent them.
+        schema: The schema of the arguments.
+        values: The arguments as they may be shown, from `filled_arguments`.
+    """
     defaults = _defaults(schema)
     changed = {}
-    for name in arguments:
-        if name in defaults and _canonical(defaults[name]) == _canonical(
-            arguments.get(name)
-        ):
-            continue
-        changed[name] = values[name]
+    for name, value in arguments.items():
+        if name not in defaults or _canonical(defaults[name]) != _canonical(value):
+            changed[name] = values[name]
     return changed
 
 
