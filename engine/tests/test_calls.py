@@ -5,6 +5,7 @@ import json
 import logging
 import re
 import socket
+import sys
 from collections.abc import AsyncIterator
 from typing import Any, Self
 from unittest.mock import Mock
@@ -220,6 +221,25 @@ def test_over_http_uvloop_serves_where_it_is_installed(
         monkeypatch.setattr(http, "find_spec", lambda name: None)
     listen(guard_of(server), Settings(host="127.0.0.1", port=0))
     assert ("uvloop" in loops[0]) is installed
+
+
+def test_over_http_a_thread_is_not_kept_waiting_by_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    intervals = []
+
+    async def run(*_: Any, **__: Any) -> None:
+        intervals.append(sys.getswitchinterval())
+
+    server = create_server(SETTINGS)
+    monkeypatch.setattr(server, "run_async", run)
+    usual = 0.005
+    sys.setswitchinterval(usual)
+    try:
+        listen(guard_of(server), Settings(host="127.0.0.1", port=0))
+    finally:
+        sys.setswitchinterval(usual)
+    assert intervals[0] < usual
 
 
 async def test_http_app_refuses_foreign_host_headers() -> None:

@@ -2,6 +2,7 @@
 
 import functools
 import socket
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ from .tools import has_demands, run_now
 if TYPE_CHECKING:
     from .guard import Guard
 
+# Seconds in which a thread that comes back from its database gets the interpreter from a busy event loop; by default 5 ms
+SWITCH_INTERVAL = 0.0005
 LIST_REMEDY = "give it list_tools_settings={'enabled': False}"
 
 
@@ -113,6 +116,7 @@ def listen(guard: "Guard", settings: PolicySettings) -> None:
     guard.policy.logger("guard").info(
         "requests to %s are served, other hosts get 421; %s", names, variable
     )
+    sys.setswitchinterval(SWITCH_INTERVAL)
     with listener:
         log_startup(settings, "http")
         serve = functools.partial(
