@@ -3,8 +3,9 @@
 Each client creates a note, reads it, asks for its deletion and confirms that, every few seconds; each call goes to the
 other replica, so that one shows the preview and the other one applies it. The server by hand keeps its previews in the
 same Redis, as a person would write it. Ours serves with uvloop, which its extra `redis` installs; by hand the loop is
-that of FastMCP, asyncio's. Neither is saturated: a call waits for its server, not for two hundred others. At
-the end every note that a server said it created or deleted is looked for in the database.
+that of FastMCP, asyncio's. Neither is saturated: a call waits for its server, not for two hundred others. The aim is
+for the median of the slices: what else runs on the machine slows a slice of one or the other. At the end every note
+that a server said it created or deleted is looked for in the database.
 usage: python -m benchmarks.replicas [SLICES of ten seconds for each pair]
 """
 
@@ -16,7 +17,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,15 +69,34 @@ class Pair:
     """Two replicas, and what clients saw of both."""
 
     replicas: list[Served] = field(default_factory=list)
-    times: Times = field(default_factory=dict)
+    times: Times = field(default_factory=dict)  # of this slice
+    slices: list[Times] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     remaining: set[str] = field(default_factory=set)  # created, and not deleted
     deleted: set[str] = field(default_factory=set)
 
-    @property
-    def all_times(self) -> list[float]:
-        """The milliseconds of each call, of whatever kind."""
-        return [taken for times in self.times.values() for taken in times]
+    def end_slice(self) -> None:
+        """Keep the times of this slice, and begin another one."""
+        self.slices.append(dict(self.times))
+        self.times.clear()
+
+    def pooled(self, kinds: Iterable[str]) -> list[float]:
+        """The milliseconds of all calls of some kinds."""
+        pool = []
+        for times in self.slices:
+            for kind in kinds:
+                pool.extend(times[kind])
+        return pool
+
+    def quantiles(self, part: float) -> list[float]:
+        """The milliseconds that a part of the calls of a slice stays below, for each slice."""
+        limits = []
+        for times in self.slices:
+            pool = [
+                taken for taken_by_kind in times.values() for taken in taken_by_kind
+            ]
+            limits.append(quantile(pool, part))
+        return limits
 
 
 @contextlib.contextmanager
@@ -177,20 +197,22 @@ def list_figures(pairs: dict[str, Pair]) -> Iterator[figures.Figure]:
     """Yield the times of ours beside those by hand: of all calls, then of each kind."""
     ours, hand = pairs["ours"], pairs["by hand"]
     for part in (0.5, 0.99):
-        yield figures.Figure(
-            what=f"all calls, p{part * 100:.0f}",
+        yield figures.Figure.of_turns(
+            ours.quantiles(part),
+            hand.quantiles(part),
+            what=f"all calls, p{part * 100:.0f} of a slice",
             unit="ms",
-            ours=quantile(ours.all_times, part),
-            floor=quantile(hand.all_times, part),
             beside="by hand",
             ratio_at_most=RATIO if part > 0.9 else None,
         )
-    for kind, times in ours.times.items():
+    kinds = list(ours.slices[0])
+    rows = [("all calls", kinds), *((kind, [kind]) for kind in kinds)]
+    for what, some in rows:
         yield figures.Figure(
-            what=f"{kind}, p99",
+            what=f"{what}, p99 of all slices",
             unit="ms",
-            ours=quantile(times, 0.99),
-            floor=quantile(hand.times[kind], 0.99),
+            ours=quantile(ours.pooled(some), 0.99),
+            floor=quantile(hand.pooled(some), 0.99),
             beside="by hand",
         )
 
@@ -219,14 +241,16 @@ def run_benchmark(
             names = list(pairs) if turn % 2 else list(reversed(pairs))
             for name in names:
                 asyncio.run(run_clients(pairs[name], clients, seconds))
-                if not turn:  # it has everything in memory that it needs
+                if turn:
+                    pairs[name].end_slice()
+                else:  # it has everything in memory that it needs
                     pairs[name].times.clear()
         yield from list_figures(pairs)
         calls = []
         errors = []
         lost = []
         for pair in pairs.values():
-            calls.append(str(len(pair.all_times)))
+            calls.append(str(len(pair.pooled(pair.slices[0]))))
             errors.append(str(len(pair.errors)))
             lost.append(str(len(pair.replicas[0].lost())))
             for error in pair.errors[:3]:
@@ -242,4 +266,4 @@ def run_benchmark(
 
 
 if __name__ == "__main__":
-    figures.run(run_benchmark, turns=6)
+    figures.run(run_benchmark, turns=9)

@@ -21,7 +21,7 @@ PART = r"(?:/x/([^/]+))?(/readonly)?"  # of a path, behind that of the endpoint
 # The key of an ASGI scope under which the path's own subset is
 SCOPE_KEY = "subset"
 # The headers, and the fields of a subset that they set
-HEADER_PREFIX = "x-mcp-"
+HEADER_PREFIX = b"x-mcp-"
 LISTS = {"toolsets": "toolsets", "tools": "tools", "exclude-tools": "exclude"}
 FLAGS = {"readonly": "read_only", "no-destructive": "no_destructive"}
 # Any other value of a flag narrows
@@ -139,10 +139,12 @@ def of_request() -> Iterator[Subset]:
         return
     if subset := request.scope.get(SCOPE_KEY):
         yield subset
-    for name, line in request.headers.items():
-        header = name.removeprefix(HEADER_PREFIX)
-        if header == name:
+    # As bytes, since each call comes here and most headers are others
+    for name, value in request.scope["headers"]:
+        if not name.startswith(HEADER_PREFIX):
             continue
+        header = name.removeprefix(HEADER_PREFIX).decode("latin-1")
+        line = value.decode("latin-1")
         if header in LISTS:
             fields: dict[str, Any] = {LISTS[header]: _parse_values(line)}
             yield Subset(**fields)
