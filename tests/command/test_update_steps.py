@@ -92,6 +92,15 @@ def test_the_lock_is_no_new_file_of_the_author(mine: Path) -> None:
     assert yours.split() == ["src/notes_mcp/tools/a.py"]
 
 
+def test_a_file_in_conflict_is_under_one_heading(mine: Path) -> None:
+    files = {"src/notes_mcp/tools/a.py": "changed", "src/notes_mcp/tools/b.py": "new"}
+    in_conflict = ["src/notes_mcp/tools/a.py"]
+    text = format_text(Result(str(mine), "conflict", in_conflict, files=files))
+    conflicts, _, yours = text.partition("Files that are yours now:")
+    assert conflicts.partition("Conflicts:")[2].split() == in_conflict
+    assert yours.split() == ["src/notes_mcp/tools/b.py"]
+
+
 def test_a_report_puts_relaxations_first_and_keeps_lines_short(mine: Path) -> None:
     tools = ["a: title x -> y", "b: RELAXED: gate lost", f"c: why {'word ' * 60}"]
     result = Result(

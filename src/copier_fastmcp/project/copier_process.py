@@ -41,7 +41,7 @@ DIFFERS = (
 )
 # Copier records a commit that is nowhere else for a template with uncommitted changes.
 LOST_VERSION = "Unknown revision: "
-VERSION_REMEDY = "name a commit or tag of the template: with --ref, or as _commit in .copier-answers.yml where the recorded one is gone"
+VERSION_REMEDY = "name a commit or tag of the template: as _commit in .copier-answers.yml where the recorded one is gone, else with --ref"
 EVERY_ERROR = (
     "_every_error"  # with it, validators return each error, not only the first
 )

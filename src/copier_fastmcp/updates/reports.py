@@ -117,14 +117,15 @@ def _build_sections(result: Result) -> list[Section]:
     answers = []
     for name, (before, after) in result.answers.items():
         answers.append(f"{name}: {_describe_change(before, after)}")
+    is_conflict = result.outcome == CONFLICT
+    with_own_heading = {*result.merged, *(result.detail if is_conflict else [])}
     yours = []
     pinned = []
     for name in result.files:
         if name in PINNED:
             pinned.append(name)
-        elif OWNERS.fullmatch(name) and name not in result.merged:
+        elif OWNERS.fullmatch(name) and name not in with_own_heading:
             yours.append(name)
-    is_conflict = result.outcome == CONFLICT
     # Drift and restore are about the policy's files; a conflict in an author's file needs neither.
     has_policy_conflict = is_conflict and not all(map(OWNERS.fullmatch, result.detail))
     sections = [
