@@ -150,7 +150,7 @@ def test_behind_a_proxy_its_pages_are_reached_and_their_queries_not_logged(
     place = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
     assert place in response.headers["www-authenticate"]
     logged = (tmp_path / "stderr").read_text()
-    assert "GET /oauth/callback" in logged
+    assert '"path": "/oauth/callback"' in logged
     assert "secret" not in logged
 
 
