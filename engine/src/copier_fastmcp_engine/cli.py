@@ -1,7 +1,7 @@
 """The start of a server's command line, which says in one line what a user can fix.
 
-Clients start a server as `NAME run`. Its parser and its other commands are loaded only where they are needed: they
-take a tenth of a server's start.
+Clients start a server as `NAME run`. The parser of words and the other commands are loaded only where they are
+needed: they take a twentieth of a server's start.
 """
 
 import signal

@@ -25,7 +25,7 @@ LOCATIONS = (
     "state",
     "audit",
 )
-MAX_PATH = 200  # characters of a path in the log
+MAX_SHOWN = 200  # characters of what a client chose in the log
 
 
 def log_startup(settings: PolicySettings, transport: str) -> None:
@@ -81,8 +81,8 @@ class FailedRequestLog:
         entry = {
             "event": "request",
             "status": status,
-            "method": scope["method"],
-            "path": cut(scope["path"], MAX_PATH),
+            "method": cut(scope["method"], MAX_SHOWN),
+            "path": cut(scope["path"], MAX_SHOWN),
             "client": client[0] if client else "",
         }
         self.policy.logger("process").info(json.dumps(entry))
