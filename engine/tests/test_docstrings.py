@@ -73,3 +73,15 @@ async def test_a_copy_without_docstring_is_called_as_the_function_is() -> None:
     assert inspect.iscoroutinefunction(copy)
     assert await copy() == "xxx"
     assert await copy("ab", limit=1) == "ab"
+
+
+def test_a_copy_keeps_annotations_that_were_set_by_hand() -> None:
+    """Python 3.14 calls a function for annotations, and forgets it where they are set."""
+
+    def find(**arguments: object) -> str:
+        """Find notes."""
+        return str(arguments)
+
+    find.__annotations__ = {"text": int, "return": str}
+    copy = without_plain_docstring(find)
+    assert copy.__annotations__ == {"text": int, "return": str}

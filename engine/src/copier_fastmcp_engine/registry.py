@@ -50,9 +50,7 @@ def import_file(module: str, path: Path) -> ModuleType:
     try:
         return importlib.import_module(module)
     except Exception as error:
-        trace = extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in trace if frame.filename == str(path)]
-        place = f"{path}:{lines[-1]}" if lines else path
+        place = _find_place(error, path)
         message = " ".join(str(error).split())
         reason = DECORATOR.sub('a decorator, as @read(title="Get"),', message)
         if isinstance(error, ModuleNotFoundError) and error.name:
@@ -60,6 +58,13 @@ def import_file(module: str, path: Path) -> ModuleType:
             if package != module.partition(".")[0]:
                 reason += f"; add the package that has it, as in `uv add {package}`"
         raise StartError(f"{place}: {type(error).__name__}: {reason}") from error
+
+
+def _find_place(error: Exception, path: str | Path) -> str:
+    """Return a file, with the line of it where an error came from; the file alone where none did."""
+    trace = extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in trace if frame.filename == str(path)]
+    return f"{path}:{lines[-1]}" if lines else str(path)
 
 
 def modules(package: str) -> Iterator[ModuleType]:
@@ -166,7 +171,8 @@ def build_tools(policy: Policy, module: ModuleType) -> list[tuple[str, PolicyToo
             built.append((path, build_tool(policy, function, declaration)))
         except Exception as error:
             reason = " ".join(str(error).split())
-            raise StartError(f"{path}: {type(error).__name__}: {reason}") from error
+            place = _find_place(error, path)
+            raise StartError(f"{place}: {type(error).__name__}: {reason}") from error
     return built
 
 

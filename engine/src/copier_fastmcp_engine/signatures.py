@@ -64,6 +64,8 @@ def without_plain_docstring(function: Function) -> Function:
         function.__closure__,
     )
     functools.update_wrapper(copy, function)
+    # Python 3.14 copies only annotations that were not set by hand
+    copy.__annotations__ = dict(function.__annotations__)
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__doc__ = None
     return copy
