@@ -13,7 +13,13 @@ from typing import Any
 
 import pytest
 
-from copier_fastmcp_engine.testing.plugin.leftovers import IDLE, _find_threads
+from copier_fastmcp_engine.testing.plugin.leftovers import (
+    BUSY,
+    IDLE,
+    _count_free_workers,
+    _find_pools,
+    _find_threads,
+)
 from copier_fastmcp_engine.testing.plugin.module_state import ModuleState
 
 from .test_probe import Store, StubSuite
@@ -285,6 +291,30 @@ async def test_a_delayed_write_is_found(tmp_path: Path, body: Body) -> None:
     suite.project.source = Path(__file__).parent
     finding = await find(suite)
     assert "it says read-only, but a call changed note/5.seen" in finding
+
+
+def test_work_that_was_just_handed_over_is_seen(
+    worker: set[threading.Thread],
+) -> None:
+    store = Store()
+    store.add(1)
+    earlier = _count_free_workers()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1)  # the threads have no turn before they are looked at
+    try:
+        future = POOL.submit(time.sleep, 0.15)
+        assert _find_pools(earlier) == {POOL: BUSY}
+        QUEUE.put((store, 1))
+        states = _find_threads(Path(__file__))
+        assert BUSY in {states[thread] for thread in worker - POOL._threads}
+    finally:
+        sys.setswitchinterval(interval)
+    future.result()
+    deadline = time.monotonic() + 10
+    while _find_pools(earlier) or not _are_idle(worker):
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    assert "seen" in store.notes["note/1"]
 
 
 async def test_a_worker_that_waits_delays_nothing(

@@ -8,7 +8,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -32,6 +33,7 @@ class Leftovers:
             source: The folder of the project's code.
         """
         self.source = source
+        self.free_workers = _count_free_workers()
         self.before = self._find_running()
 
     async def wait(self) -> str:
@@ -67,13 +69,14 @@ class Leftovers:
     def _find_running(self) -> States:
         return {
             **_find_threads(self.source),
+            **_find_pools(self.free_workers),
             **_find_tasks(),
             **_find_timers(self.source),
         }
 
 
 def _describe(item: Any) -> str:
-    if isinstance(item, threading.Thread):
+    if isinstance(item, (threading.Thread, ThreadPoolExecutor)):
         return "a thread"
     return "a task" if isinstance(item, asyncio.Task) else "a timer (call_later)"
 
@@ -109,7 +112,8 @@ def _judge_frame(frame: FrameType) -> str:
         if variables.get("timeout") is not None:
             return TIMED
         waiter = variables.get("waiter")
-        is_notified = waiter is not None and not waiter.locked()
+        waiters = getattr(variables.get("self"), "_waiters", ())
+        is_notified = waiter is not None and waiter not in waiters
         return BUSY if is_notified else IDLE
     return BUSY
 
@@ -125,6 +129,29 @@ def _judge_pool(frame: FrameType) -> str:
     if frame.f_locals.get("work_item") is not None:
         return BUSY
     return IDLE if queue is None or queue.empty() else BUSY
+
+
+def _count_free_workers() -> dict[ThreadPoolExecutor, int]:
+    """Return how many workers of each pool wait for work that no call has submitted yet."""
+    counts = {}
+    for frame in sys._current_frames().values():
+        refer = frame.f_locals.get("executor_reference")
+        pool = refer() if refer and _is_pool_worker(frame) else None
+        if pool is not None:
+            counts[pool] = pool._idle_semaphore._value
+    return counts
+
+
+def _find_pools(earlier: Mapping[ThreadPoolExecutor, int]) -> States:
+    """Return the pools that have fewer free workers than earlier.
+
+    From Python 3.13 on, a queue hands work to a waiting thread, so that neither of them shows it for a moment.
+    """
+    states: States = {}
+    for pool, count in _count_free_workers().items():
+        if count < earlier.get(pool, 0):
+            states[pool] = BUSY
+    return states
 
 
 def _find_tasks() -> States:

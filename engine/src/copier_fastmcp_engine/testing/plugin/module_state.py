@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import datetime
 import functools
+import gc
 import inspect
 import io
 import operator
@@ -220,12 +221,14 @@ def _freeze_iterator(value: Any, depth: int) -> Any:
         if frame is None:
             return "ended"
         return [frame.f_lasti, _freeze(dict(frame.f_locals), depth)]
-    if type(value).__module__ in ITERATORS:
-        with contextlib.suppress(Exception), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # until Python 3.14 removes it
-            parts = value.__reduce__()
-            return _freeze([part for part in parts if not callable(part)], depth)
-    return operator.length_hint(value)
+    if type(value).__module__ not in ITERATORS:
+        return operator.length_hint(value)
+    with contextlib.suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python 3.14 removes it from itertools
+        parts = value.__reduce__()
+        return _freeze([part for part in parts if not callable(part)], depth)
+    # count() shows its number, and the others hold iterators that show how far they have come
+    return [repr(value), _freeze(gc.get_referents(value), depth)]
 
 
 def _measure_file(file: Any) -> Any:
