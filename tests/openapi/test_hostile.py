@@ -41,6 +41,7 @@ def merge_mappings() -> str:
 
 BOMB = nest_aliases()
 MERGED = merge_mappings()
+NOT_DATA = "neither JSON nor YAML: .+; correct it there, or export the document again"
 REFUSED = {
     "deep JSON": ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
     "deep flow": ("a: " + "[" * 100_000 + "]" * 100_000, "nested too deeply"),
@@ -51,13 +52,15 @@ REFUSED = {
     "itself": ("a: &a [*a]\nopenapi: 3.0.0", "alias to what it is in"),
     "code": (
         "openapi: !!python/object/apply:os.system [echo]",
-        "neither JSON nor YAML",
+        NOT_DATA,
     ),
     "digits": (
         '{"openapi": "3.0.0", "a": ' + "9" * 10_000 + "}",
-        "neither JSON nor YAML",
+        NOT_DATA,
     ),
-    "null": ('openapi: "3.0.0\x00"', "neither JSON nor YAML"),
+    "null": ('openapi: "3.0.0\x00"', NOT_DATA),
+    "brackets": ("openapi: [3.1.0", NOT_DATA),
+    "JSON cut off": ('{"openapi": "3.1.0"', NOT_DATA),
     "empty": ("", "holds no mapping"),
     "list": ("[1]", "holds no mapping"),
     "swagger": ('swagger: "1.2"', "2.0 is read"),
@@ -111,7 +114,7 @@ def test_what_is_too_large_or_no_text(
     path.write_bytes(b"\xff\xfe\x00a")
     with pytest.raises(RefusedError, match="not UTF-8"):
         read(path)
-    with pytest.raises(RefusedError, match="cannot be read"):
+    with pytest.raises(RefusedError, match=r"cannot be read: .+; name an OpenAPI"):
         read(tmp_path / "none.yaml")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from ..errors import RefusedError
+from ..errors import RefusedError, one_line
 from ..yaml_limits import DEEPEST, check_yaml_size
 
 MOST_BYTES = 32 * 1024 * 1024
@@ -100,7 +100,7 @@ def load(path: Path) -> dict[str, Any]:
         ) from error
     except OSError as error:
         raise RefusedError(
-            f"{path} cannot be read: {error.strerror or error}"
+            f"{path} cannot be read: {error.strerror or error}; name an OpenAPI document, JSON or YAML"
         ) from error
     try:
         plain = _is_json(text)
@@ -124,7 +124,7 @@ def load(path: Path) -> dict[str, Any]:
             f"{path}: {error}, so one operation would be lost; write both as one"
         ) from error
     except (ValueError, OverflowError) as error:
-        raise RefusedError(f"{path} is neither JSON nor YAML: {error}") from error
+        raise _not_data_error(path, str(error)) from error
     if not isinstance(root, dict):
         raise RefusedError(
             f"{path} holds no mapping; an OpenAPI document begins with openapi: 3.1.0"
@@ -144,8 +144,13 @@ def _yaml(path: Path, text: str) -> Any:
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         line = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
-        raise RefusedError(
-            f"{path} is neither JSON nor YAML: {error.problem}{line}"
-        ) from error
+        raise _not_data_error(path, f"{error.problem}{line}") from error
     except yaml.YAMLError as error:
-        raise RefusedError(f"{path} is neither JSON nor YAML: {error}") from error
+        raise _not_data_error(path, str(error)) from error
+
+
+def _not_data_error(path: Path, problem: str) -> RefusedError:
+    """The error for a document that cannot be parsed."""
+    return RefusedError(
+        f"{path} is neither JSON nor YAML: {one_line(problem)}; correct it there, or export the document again"
+    )
