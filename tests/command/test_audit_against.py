@@ -169,7 +169,13 @@ def test_what_cannot_be_compared_is_one_line(
 ) -> None:
     (tmp_path / "new.json").write_text("[]")
     (tmp_path / "text.txt").write_text("a text")
-    done = call(tmp_path, "audit", "--file", "new.json", "--against", old)
+    program = tmp_path / "bin/HEAD"  # as Debian's libwww-perl has it
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    words = ["audit", "--file", "new.json", "--against", old]
+    done = call(tmp_path, *words, PATH=path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1), (
         done.stderr
     )

@@ -138,6 +138,7 @@ def test_a_folder_by_another_name_is_the_same(
     assert is_own(str(link))
     assert is_own(f"{tmp_path}/")
     assert is_own(tmp_path.as_uri())
+    assert is_own(f"file:///{tmp_path}")
     assert not is_own(str(tmp_path.parent))
 
 

@@ -64,7 +64,8 @@ def load_definitions(source: str, seconds: float) -> Definitions:
         )
     program, _, _ = source.strip().partition(" ")
     is_quoted = re.search(r"[\"'\\]", program)  # it may go on behind the space
-    if not is_quoted and shutil.which(program) is None:
+    # Where names ignore case, HEAD is also the program `head`
+    if source == "HEAD" or (not is_quoted and shutil.which(program) is None):
         problem = f"{source or 'an empty text'} is no file, address or command"
         raise UnableError(
             f"{problem}; of a commit: git show REVISION:annotations.lock.json | copier-fastmcp audit --against -"

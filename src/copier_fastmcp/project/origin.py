@@ -67,7 +67,7 @@ def find_template(template: str | None = None, ref: str | None = None) -> Templa
     record = json.loads(package.read_text("direct_url.json") or "{}")
     address = record.get("url", "")
     if "dir_info" in record:
-        checkout = Path(url2pathname(urlsplit(address).path))
+        checkout = Path(_parse_file_address(address))
         if not (checkout / "copier.yml").is_file():
             raise UnableError(
                 f"{PACKAGE} came from {checkout}, which has no copier.yml; {FIX}"
@@ -94,12 +94,18 @@ def _repository(package: Distribution) -> str:
 def _as_git(address: str) -> str:
     """An address that Copier takes for a git repository."""
     if address.startswith("file:"):
-        return url2pathname(urlsplit(address).path)
+        return _parse_file_address(address)
     return (
         address
         if address.endswith(".git") or "://" not in address
         else f"git+{address}"
     )
+
+
+def _parse_file_address(address: str) -> str:
+    """The path in a `file:` address."""
+    # Python 3.14 takes what follows two slashes for a host, and refuses it
+    return url2pathname("/" + urlsplit(address).path.lstrip("/"))
 
 
 def is_own(source: str) -> bool:
@@ -114,5 +120,5 @@ def _plain(address: str) -> str:
     """An address without what does not tell two repositories apart."""
     address = re.sub(r"\.git$", "", re.sub(r"^git\+", "", address).rstrip("/"))
     if address.startswith("file:"):
-        address = url2pathname(urlsplit(address).path)
+        address = _parse_file_address(address)
     return address if ":" in address else str(Path(address).expanduser().resolve())
