@@ -8,7 +8,6 @@ from pathlib import Path
 
 import forked
 from compiled import SITE
-from support import ROOT
 
 WHO = {
     "GIT_AUTHOR_NAME": "t",
@@ -66,7 +65,7 @@ def fleet(*words: object) -> subprocess.CompletedProcess[str]:
 
 def uv_settings(project: Path) -> dict[str, str]:
     """Return the variables that let `uv run` in a project use the environment of these tests, without a registry."""
-    venv = {"UV_PROJECT_ENVIRONMENT": str(ROOT / ".venv"), "UV_NO_SYNC": "1"}
+    venv = {"UV_PROJECT_ENVIRONMENT": sys.prefix, "UV_NO_SYNC": "1"}
     return venv | {"PYTHONPATH": os.pathsep.join([str(project / "src"), str(SITE)])}
 
 
