@@ -30,6 +30,8 @@ if "COMPILED_TEMPLATES" not in os.environ:
     OWN = Path(SHARED.name, "gitconfig")
     OWN.write_text(
         "[user]\n\tname = t\n\temail = t@example.com\n[safe]\n\tdirectory = *\n"
+        # git 2.55 tidies up in the background, in folders that Copier is about to delete
+        "[maintenance]\n\tauto = false\n"
     )
     os.environ |= {
         "GIT_CONFIG_GLOBAL": str(OWN),

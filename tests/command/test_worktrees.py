@@ -23,6 +23,7 @@ from copier_fastmcp.project.guarded_writes import (
     write_changes,
     write_files,
 )
+from copier_fastmcp.project.repository import isolated_environment
 from copier_fastmcp.updates.checkouts import put_into_tree
 from copier_fastmcp.updates.worktrees import REGISTRY, Worktree, remove_leftovers
 
@@ -495,3 +496,22 @@ def test_nothing_in_the_command_resets_cleans_or_stashes() -> None:
         if "--worktree" in words:
             restoring.add(name)
     assert restoring == {"worktrees.py"}
+
+
+@pytest.mark.parametrize("is_isolated", [True, False])
+def test_no_git_below_a_verb_tidies_up_in_the_background(
+    tmp_path: Path, is_isolated: bool
+) -> None:
+    """Copier deletes repositories right after it commits to them, where git 2.55 would still be at work."""
+    trace = tmp_path / "trace"
+    settings = tmp_path / "gitconfig"
+    settings.write_text("[user]\n\tname = t\n\temail = t@example.com\n")
+    git(tmp_path, "init", "--quiet")
+    variables = isolated_environment() if is_isolated else dict(os.environ)
+    subprocess.run(
+        ["git", "commit", "--quiet", "--allow-empty", "--message", "Start"],
+        cwd=tmp_path,
+        env=variables | {"GIT_CONFIG_GLOBAL": str(settings), "GIT_TRACE": str(trace)},
+        check=True,
+    )
+    assert ("run_command: git maintenance" in trace.read_text()) is not is_isolated
