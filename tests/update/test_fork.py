@@ -1,6 +1,7 @@
 """A policy owner's fork: upstream's next release is merged into it without a conflict, and its tags are the newest."""
 
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -146,7 +147,7 @@ def test_additions_of_an_organization_need_no_edit_of_upstreams_files(
     )
     (project / "src/notes_mcp/printing.py").write_text('"""Print."""\n\nprint(1)\n')
     checked = subprocess.run(
-        ["ruff", "check", "src"],
+        [sys.executable, "-m", "ruff", "check", "src"],
         cwd=project,
         capture_output=True,
         text=True,
