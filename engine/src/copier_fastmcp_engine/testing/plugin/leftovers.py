@@ -135,10 +135,13 @@ def _count_free_workers() -> dict[ThreadPoolExecutor, int]:
     """Return how many workers of each pool wait for work that no call has submitted yet."""
     counts = {}
     for frame in sys._current_frames().values():
+        if not _is_pool_worker(frame):
+            continue
         refer = frame.f_locals.get("executor_reference")
-        pool = refer() if refer and _is_pool_worker(frame) else None
-        if pool is not None:
-            counts[pool] = pool._idle_semaphore._value
+        pool = refer and refer()
+        if isinstance(pool, ThreadPoolExecutor):
+            semaphore = getattr(pool, "_idle_semaphore", None)
+            counts[pool] = getattr(semaphore, "_value", 0)
     return counts
 
 
