@@ -13,15 +13,19 @@ from engine.tests.engine_support.servers import ERAS
 compiled.load_certificates_once()
 __all__ = ["pytest_runtest_makereport"]  # a hook: on CI no skip is silent
 HERE = Path(__file__).parent
-# What libraries of the tests use and their makers deprecate
-ALLOWED_WARNINGS = "ignore::DeprecationWarning:(oidc_provider_mock|authlib|key_value)"
+# What libraries of the tests use and their makers deprecate; and that servers of tests are forked
+ALLOWED_WARNINGS = (
+    "ignore::DeprecationWarning:(oidc_provider_mock|authlib|key_value)",
+    "ignore:.*explicitly decorated with @runtime_checkable:DeprecationWarning",
+    "ignore:.*multi-threaded, use of fork:DeprecationWarning",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let a warning fail a test of the engine."""
     for item in items:
         if HERE in item.path.parents:
-            item.add_marker(pytest.mark.filterwarnings(ALLOWED_WARNINGS), append=False)
+            item.add_marker(pytest.mark.filterwarnings(*ALLOWED_WARNINGS), append=False)
             item.add_marker(pytest.mark.filterwarnings("error"), append=False)
 
 
