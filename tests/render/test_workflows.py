@@ -292,14 +292,15 @@ def test_the_cells_that_cannot_run_here_are_listed(
     uv.chmod(0o755)
     monkeypatch.setenv("UV", str(uv))
     script = runpy.run_path(str(ROOT / "scripts/cell"))
+    cells = script["cells"]()
     missing = set()
     for line in script["list_elsewhere"]():
         name, _, reason = line.partition(": not run here, needs ")
         missing.add(name)
-        cell = script["cells"]()[name]
+        cell = cells[name]
         assert reason in (
             cell["os"].removesuffix("-latest"),
             f"Python {cell['python']}",
         )
-    runs_here = set(script["cells"]()) - missing
-    assert {script["cells"]()[name]["python"] for name in runs_here} == {"3.11"}
+    runs_here = set(cells) - missing
+    assert {cells[name]["python"] for name in runs_here} == {"3.11"}
