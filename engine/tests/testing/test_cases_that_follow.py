@@ -317,23 +317,60 @@ def test_work_that_was_just_handed_over_is_seen(
     assert "seen" in store.notes["note/1"]
 
 
-async def test_a_worker_that_waits_delays_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker: set[threading.Thread]
-) -> None:
-    pauses = []
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds of each `asyncio.sleep` in a test."""
+    noted = []
     sleep = asyncio.sleep
 
     async def note_pause(seconds: float) -> None:
-        pauses.append(seconds)
+        noted.append(seconds)
         await sleep(seconds)
 
+    monkeypatch.setattr(asyncio, "sleep", note_pause)
+    return noted
+
+
+async def test_a_worker_that_waits_delays_nothing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    worker: set[threading.Thread],
+    pauses: list[float],
+) -> None:
     suite = suite_of(tmp_path, "read", lambda store, note_id: None)
     suite.project.source = Path(__file__).parent
     # Other tests of this process may have left threads, such as a page's timer
     monkeypatch.setattr(threading, "enumerate", lambda: [*worker])
-    monkeypatch.setattr(asyncio, "sleep", note_pause)
     assert await find(suite) == ""
     assert set(pauses) == {0}
+
+
+async def test_a_timer_of_an_earlier_call_delays_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+) -> None:
+    suite = suite_of(tmp_path, "read", lambda store, note_id: None)
+    timer = threading.Timer(60, print)
+    timer.start()
+    monkeypatch.setattr(threading, "enumerate", lambda: [timer])
+    try:
+        assert await find(suite) == ""
+    finally:
+        timer.cancel()
+    assert set(pauses) == {0}
+
+
+async def test_a_timer_in_a_thread_that_a_call_starts_is_named(tmp_path: Path) -> None:
+    timers = []
+
+    def body(store: Store, note_id: int) -> None:
+        timer = threading.Timer(60, later, (store, note_id))
+        timer.start()
+        timers.append(timer)
+
+    finding = await find(suite_of(tmp_path, "read", body))
+    assert "a thread still runs 2 s after the call; await it" in finding
+    for timer in timers:
+        timer.cancel()
 
 
 async def test_a_timer_far_ahead_is_named(tmp_path: Path) -> None:

@@ -63,6 +63,9 @@ class Leftovers:
                 continue
             if earlier == IDLE and state == TIMED and waited > SETTLE:
                 continue
+            is_timer = isinstance(item, threading.Timer)
+            if is_timer and earlier and item.interval > LONGEST:
+                continue  # it was not this call that started it
             busy.append(item)
         return busy
 
