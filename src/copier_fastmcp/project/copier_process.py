@@ -75,10 +75,7 @@ def _run_copier(
         )
         options = ["--quiet", "--defaults", "--data-file", str(file)]
         # -P: nothing that lies in the project is imported.
-        safe = (
-            ["-P"] if sys.version_info >= (3, 11) else []
-        )  # Copier's own Python may be older
-        command = [sys.executable, *safe, "-m", "copier", verb, *options, *words]
+        command = [sys.executable, "-P", "-m", "copier", verb, *options, *words]
         try:
             done = subprocess.run(
                 command,
