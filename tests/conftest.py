@@ -1,6 +1,7 @@
 """Fixtures shared by the tiers."""
 
 import functools
+import gc
 import os
 import shutil
 import signal
@@ -41,6 +42,15 @@ if "COMPILED_TEMPLATES" not in os.environ:
     Path(SHARED.name, "copier.yml").write_text("{}\n")
     os.environ["COPIER_SETTINGS_PATH"] = str(Path(SHARED.name, "copier.yml"))
     os.environ["no_proxy"] = "127.0.0.1,localhost"
+
+
+gc.disable()  # until all tests are there
+
+
+def pytest_collection_finish() -> None:
+    """Take the thousands of tests out of what the garbage collector looks through, again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:

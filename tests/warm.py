@@ -98,6 +98,7 @@ def import_shared(*modules: str) -> None:
     compiled.modules()
     compiled.load_certificates_once()
     gc.freeze()  # else each fork copies what it looks through
+    gc.set_threshold(20_000)  # a program ends before most of it is worth a search
 
 
 def set_import_path(words: list[str]) -> list[str]:

@@ -20,6 +20,7 @@ def test_a_skip_for_want_of_a_program_fails_on_ci(tmp_path: Path) -> None:
         if name not in ("CI", "LOUD_SKIPS", "MAY_SKIP"):
             usual[name] = value
     usual["PYTHONPATH"] = str(ROOT / "tests")
+    usual["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 
     def summary(**environ: str) -> str:
         words = [
