@@ -85,11 +85,14 @@ def modules() -> None:
     rewriting: Any = importlib.import_module("_pytest.assertion.rewrite")
     compiled, rewritten = SourceFileLoader.source_to_code, rewriting._rewrite_test
 
-    def source_to_code(self: Any, data: Any, path: Any, **options: Any) -> CodeType:
-        key = ("module", data, *options.items())
+    def source_to_code(
+        self: Any, data: Any, path: Any, *name: str, **options: Any
+    ) -> CodeType:
+        """Since Python 3.15, `name` is the module's."""
+        key = ("module", data, *name, *options.items())
         if code := _load_compiled(key, CodeType):
             return _relocate(code, str(path))
-        return _store_compiled(key, compiled(self, data, path, **options))
+        return _store_compiled(key, compiled(self, data, path, *name, **options))
 
     def rewrite(path: Path, config: Any) -> tuple[bytes, CodeType]:
         key = ("tests", path.read_bytes())
