@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -44,13 +44,15 @@ if "COMPILED_TEMPLATES" not in os.environ:
     os.environ["no_proxy"] = "127.0.0.1,localhost"
 
 
-gc.disable()  # until all tests are there
-
-
-def pytest_collection_finish() -> None:
-    """Take the thousands of tests out of what the garbage collector looks through, again and again."""
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from looking through the thousands of tests, again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_unconfigure() -> None:
