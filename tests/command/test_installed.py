@@ -102,6 +102,19 @@ def test_the_wheel_says_where_its_template_is_or_that_it_does_not_know(
     metadata.write_text(text)
 
 
+@pytest.mark.nightly
+def test_the_demo_calls_the_tools_of_two_servers(
+    checkout: Path, tmp_path: Path
+) -> None:
+    clean = environment(UV_PYTHON=sys.executable, UV_PROJECT_ENVIRONMENT=".venv")
+    line = [str(checkout / "scripts/demo"), str(tmp_path / "notes-mcp")]
+    printed = run_fetched(*line, folder=checkout, codes=(0,), **clean).stdout
+    assert printed.count("the server asks a person: ") == 2
+    assert printed.count('"outcome": "applied"') == 2
+    assert (tmp_path / "notes-mcp/src/notes_mcp/server.py").is_file()
+    assert (tmp_path / "parcels-mcp/src/parcels_mcp/server.py").is_file()
+
+
 def test_the_wheel_does_what_the_checkout_does(
     program: Path, mine: Path, tmp_path: Path
 ) -> None:
