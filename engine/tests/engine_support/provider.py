@@ -56,6 +56,11 @@ class Provider:
             if isinstance(jwk, RSAKey)
             else RSAKey.import_key(jwk.as_dict(is_private=True))
         )
+        # From a dict, each login would import the key anew, with a test of its primes
+        export_key = jwk.as_dict
+        jwk.as_dict = lambda *arguments, is_private=False, **names: (
+            self.key if is_private else export_key(*arguments, **names)
+        )
         self.lock = threading.Lock()
         self.issuer = ""
         self.forget()
