@@ -20,7 +20,6 @@ def settings_config(policy: Policy) -> SettingsConfigDict:
         env_prefix=policy.env_prefix,
         env_ignore_empty=True,
         hide_input_in_errors=True,
-        use_attribute_docstrings=True,
     )
 
 
@@ -40,7 +39,6 @@ StringList = Annotated[list[str], NoDecode, BeforeValidator(_parse_list)]
 class PolicySettings(BaseSettings):
     """What the policy reads from the environment."""
 
-    model_config = SettingsConfigDict(use_attribute_docstrings=True)
     policy: ClassVar[Policy]
     spells_numbers: ClassVar[bool] = False  # see `arguments.spell_numbers`
 

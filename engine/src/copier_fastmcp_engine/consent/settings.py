@@ -10,7 +10,6 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import SettingsConfigDict
 
 from ..policy import Policy
 from ..settings import PolicySettings, default_data_path
@@ -54,8 +53,6 @@ def is_secure(address: str) -> bool:
 
 class ConsentSettings(PolicySettings):
     """What consent and the token verifier read from the environment."""
-
-    model_config = SettingsConfigDict(use_attribute_docstrings=True)
 
     enable_offline_access: bool = False
     """Keep tokens that a person grants in a browser, and serve the tools for it."""
