@@ -5,7 +5,7 @@ the variables of `fork_variables`, every Python program is passed on the same wa
 """
 
 import atexit
-import json
+import marshal
 import os
 import select
 import socket
@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import compiled
 import warm
@@ -87,17 +88,24 @@ def _tell(connection: socket.socket, child: int) -> None:
     os._exit(0)
 
 
+def _read_order(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Read a program after the length of its description, and the streams that come with it."""
+    message, streams, *_ = socket.recv_fds(connection, 65_536, 3)
+    length = int.from_bytes(message[:4], sys.byteorder)
+    while len(message) < 4 + length:
+        message += connection.recv(65_536)
+    order: dict[str, Any] = marshal.loads(message[4:])
+    return order, streams
+
+
 def _become(connection: socket.socket) -> list[str]:
     """Adopt the streams, folder and variables of a program, end with it, and return its command line."""
-    message, streams, *_ = socket.recv_fds(connection, 65_536, 3)
-    while not message.endswith(b"\n"):
-        message += connection.recv(65_536)
+    order, streams = _read_order(connection)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
     sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
-    order = json.loads(message)
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environ"])
@@ -167,6 +175,8 @@ def run(
     if not warm.can_fork(words, environ):
         return None
     order = {"words": [*words], "folder": str(folder), "environ": {**environ}}
+    content = marshal.dumps(order)
+    message = len(content).to_bytes(4, sys.byteorder) + content
     with (
         tempfile.TemporaryDirectory() as directory,
         socket.socket(socket.AF_UNIX) as connection,
@@ -180,7 +190,8 @@ def run(
             err.open("w") as err_file,
         ):
             streams = [file.fileno() for file in (nothing, out_file, err_file)]
-            socket.send_fds(connection, [json.dumps(order).encode() + b"\n"], streams)
+            sent = socket.send_fds(connection, [message], streams)
+            connection.sendall(message[sent:])
         try:
             code = int(connection.recv(8) or 1)
         except TimeoutError:

@@ -1,14 +1,21 @@
 """A program that runs in a process of tests/forked.py: it gets these streams, and this process ends as it does.
 
 usage: python -IS relay.py ADDRESS WORDS
+
+A run of the tests starts it a thousand times, so it imports only what is part of the interpreter.
 """
 
-import json
+from __future__ import annotations
+
+import _socket
+import marshal
 import os
-import socket
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
 
 IN_TIME = {"PYTHONPATH", "PYTHONUNBUFFERED"}
 FORKING = ("copier", "copier_fastmcp", "pytest")
@@ -16,11 +23,17 @@ FORKING = ("copier", "copier_fastmcp", "pytest")
 
 def hand_on(address: str, words: Sequence[str]) -> NoReturn:
     """Have the process at an address run the program with these words, and wait for its end."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(address)
-        order = {"words": words, "folder": os.getcwd(), "environ": dict(os.environ)}
-        socket.send_fds(connection, [json.dumps(order).encode() + b"\n"], [0, 1, 2])
-        code = int(connection.recv(8) or 1)
+    connection = _socket.socket(_socket.AF_UNIX)
+    connection.connect(address)
+    streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
+    rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)
+    order = {"words": [*words], "folder": os.getcwd(), "environ": dict(os.environ)}
+    content = marshal.dumps(order)
+    message = len(content).to_bytes(4, sys.byteorder) + content
+    sent = connection.sendmsg([message], [rights])
+    connection.sendall(message[sent:])
+    code = int(connection.recv(8) or 1)
+    connection.close()
     if code < 0:
         os.kill(os.getpid(), -code)
     os._exit(code)

@@ -1,20 +1,26 @@
 """For what tests start: it runs where tests/forked.py says; else, once Jinja is imported, tests/compiled.py is asked."""
 
-import importlib.machinery
-import importlib.util
+from __future__ import annotations
+
 import os
 import sys
-from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
 
 
 class Finder:
     """Finds `jinja2` as usual, and has its import followed by that of tests/compiled.py."""
 
-    def find_spec(self, name: str, *_: Any) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, name: str, *_: Any) -> ModuleSpec | None:
         """Stand aside, find the module, and come after it."""
         if name != "jinja2":
             return None
+        import importlib.util  # not above: most programs are handed on, without it
+
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec and spec.loader:
