@@ -93,7 +93,10 @@ def _read_order(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     message, streams, *_ = socket.recv_fds(connection, 65_536, 3)
     length = int.from_bytes(message[:4], sys.byteorder)
     while len(message) < 4 + length:
-        message += connection.recv(65_536)
+        more = connection.recv(65_536)
+        if not more:
+            os._exit(1)  # who started it is gone
+        message += more
     order: dict[str, Any] = marshal.loads(message[4:])
     return order, streams
 
@@ -175,7 +178,7 @@ def run(
     if not warm.can_fork(words, environ):
         return None
     order = {"words": [*words], "folder": str(folder), "environ": {**environ}}
-    content = marshal.dumps(order)
+    content = marshal.dumps(order, 4)  # a format that every Python here reads
     message = len(content).to_bytes(4, sys.byteorder) + content
     with (
         tempfile.TemporaryDirectory() as directory,

@@ -28,7 +28,7 @@ def hand_on(address: str, words: Sequence[str]) -> NoReturn:
     streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
     rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)
     order = {"words": [*words], "folder": os.getcwd(), "environ": dict(os.environ)}
-    content = marshal.dumps(order)
+    content = marshal.dumps(order, 4)  # a format that every Python here reads
     message = len(content).to_bytes(4, sys.byteorder) + content
     sent = connection.sendmsg([message], [rights])
     connection.sendall(message[sent:])
