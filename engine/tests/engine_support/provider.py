@@ -58,9 +58,11 @@ class Provider:
         )
         # From a dict, each login would import the key anew, with a test of its primes
         export_key = jwk.as_dict
-        jwk.as_dict = lambda *arguments, is_private=False, **names: (
-            self.key if is_private else export_key(*arguments, **names)
-        )
+
+        def export(is_private: bool = False, **names: object) -> Any:
+            return self.key if is_private else export_key(is_private, **names)
+
+        jwk.as_dict = export
         self.lock = threading.Lock()
         self.issuer = ""
         self.forget()
