@@ -88,22 +88,24 @@ def _tell(connection: socket.socket, child: int) -> None:
     os._exit(0)
 
 
-def _read_order(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Read a program after the length of its description, and the streams that come with it."""
+def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Receive the words, folder and variables of a program, and its streams."""
     message, streams, *_ = socket.recv_fds(connection, 65_536, 3)
-    length = int.from_bytes(message[:4], sys.byteorder)
-    while len(message) < 4 + length:
-        more = connection.recv(65_536)
-        if not more:
-            os._exit(1)  # who started it is gone
-        message += more
-    order: dict[str, Any] = marshal.loads(message[4:])
-    return order, streams
+    while True:
+        try:
+            order: dict[str, Any] = marshal.loads(message)
+        except EOFError:  # not all of it is here
+            more = connection.recv(65_536)
+            if not more:
+                os._exit(1)  # who started it is gone
+            message += more
+        else:
+            return order, streams
 
 
 def _become(connection: socket.socket) -> list[str]:
     """Adopt the streams, folder and variables of a program, end with it, and return its command line."""
-    order, streams = _read_order(connection)
+    order, streams = _receive(connection)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -178,8 +180,6 @@ def run(
     if not warm.can_fork(words, environ):
         return None
     order = {"words": [*words], "folder": str(folder), "environ": {**environ}}
-    content = marshal.dumps(order, 4)  # a format that every Python here reads
-    message = len(content).to_bytes(4, sys.byteorder) + content
     with (
         tempfile.TemporaryDirectory() as directory,
         socket.socket(socket.AF_UNIX) as connection,
@@ -193,6 +193,7 @@ def run(
             err.open("w") as err_file,
         ):
             streams = [file.fileno() for file in (nothing, out_file, err_file)]
+            message = marshal.dumps(order, 4)  # a format that every Python here reads
             sent = socket.send_fds(connection, [message], streams)
             connection.sendall(message[sent:])
         try:

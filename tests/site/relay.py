@@ -28,8 +28,7 @@ def hand_on(address: str, words: Sequence[str]) -> NoReturn:
     streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
     rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)
     order = {"words": [*words], "folder": os.getcwd(), "environ": dict(os.environ)}
-    content = marshal.dumps(order, 4)  # a format that every Python here reads
-    message = len(content).to_bytes(4, sys.byteorder) + content
+    message = marshal.dumps(order, 4)  # a format that every Python here reads
     sent = connection.sendmsg([message], [rights])
     connection.sendall(message[sent:])
     code = int(connection.recv(8) or 1)
